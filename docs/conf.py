@@ -1,0 +1,87 @@
+# Settings of both languages of the site; the logic lives in _ext/, one purpose a module.
+# https://www.sphinx-doc.org/en/master/usage/configuration.html
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+BUILD = Path(os.environ.get("DOCS_BUILD_DIR", ROOT / "build"))
+sys.path[:0] = [str(HERE / "_ext"), str(ROOT / "src")]
+
+# -- Language -------------------------------------------------------------------
+# https://www.sphinx-doc.org/en/master/usage/advanced/intl.html
+# An environment variable and not `-D language=`, so that other settings can depend on it.
+
+language = os.environ.get("DOCS_LANGUAGE", "en")
+ZH = language == "zh_CN"
+locale_dirs = ["locales"]
+gettext_compact = False  # one catalog a page, in the tree's shape
+gettext_location = False  # line numbers would change every catalog at every edit
+gettext_uuid = False
+gettext_additional_targets = []  # a translated literal or math block becomes "::" on MyST pages
+guide_source_language = "en"
+guide_languages = {"en": ("en", "English"), "zh_CN": ("zh-cn", "简体中文")}
+
+# -- Project --------------------------------------------------------------------
+
+project = "torchguide 中文指南" if ZH else "torchguide"
+author = "The torchguide authors"
+project_copyright = "The torchguide authors, CC BY 4.0"
+guide_site_url = os.environ.get("DOCS_SITE_URL", "https://torchguide.readthedocs.io/")
+nitpicky = True
+numfig = True
+extensions = [
+    "myst_nb",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = [
+    "gallery/**.ipynb",  # downloads; as pages they would be executed a second time
+    "**/sg_execution_times.rst",  # loads scripts from other hosts
+    "sg_execution_times.rst",
+    "_ext",
+]
+
+# -- HTML: furo -----------------------------------------------------------------
+# https://pradyunsg.me/furo/customisation/
+
+html_theme = "furo"
+html_title = project
+html_baseurl = f"{guide_site_url}{guide_languages[language][0]}/"
+html_static_path = ["_static"]
+templates_path = ["_templates"]
+html_copy_source = False  # "view this page" would show English in both languages
+html_show_sphinx = False
+
+# -- Pages: MyST-NB -------------------------------------------------------------
+# https://myst-nb.readthedocs.io/en/latest/configuration.html
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(BUILD / "cache" / "pages")
+nb_execution_timeout = 120
+nb_execution_raise_on_error = True
+nb_code_prompt_show = "展开代码" if ZH else "Show the code"
+nb_code_prompt_hide = "收起代码" if ZH else "Hide the code"
+# else the gettext builder takes the text/plain output and misses the alt text of images
+nb_mime_priority_overrides = [("gettext", "image/png", 1), ("gettext", "image/svg+xml", 1)]
+
+# -- Gallery: sphinx-gallery ----------------------------------------------------
+# https://sphinx-gallery.github.io/stable/configuration.html
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"\.py$",  # every script is executed
+    "ignore_pattern": r"/container/",
+    "nested_sections": True,
+    "abort_on_example_error": True,
+    "backreferences_dir": None,
+    "download_all_examples": False,  # downloads.py offers archives in the reader's language
+    "min_reported_time": float("inf"),  # a running time would change at every run
+    "remove_config_comments": True,
+    "show_signature": False,
+    "write_computation_times": False,  # the page loads scripts from other hosts
+}
