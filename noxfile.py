@@ -32,7 +32,7 @@ Versions and machines:
     nox -s gpu              tests on the accelerator of this machine, with the torch in use
     nox -s build            sdist and wheel, installed and run
 
-Sessions whose needs are the same share the environment of the session `env`.
+Sessions whose needs are the same share one environment, .nox/env.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ sys.path.insert(0, str(HERE / "tools"))
 
 from torch_builds import BUILDS, DOCS  # noqa: E402  (found through the line above)
 
-nox.needs_version = ">=2025.2.9"  # `requires=` and `tags=` on parameters
+nox.needs_version = ">=2025.2.9"  # tags of parameters, requirements of dependency groups
 nox.options.default_venv_backend = "virtualenv"  # pip inside; uv only on request (-db uv)
 nox.options.reuse_venv = "yes"
 nox.options.error_on_missing_interpreters = False
@@ -67,7 +67,16 @@ def groups(*names: str) -> tuple[str, ...]:
 
 
 def python(session: nox.Session, *arguments: str, **env: str) -> None:
-    """Run the shared environment's Python."""
+    """Run the Python of the environment that most sessions share; make that first if need be."""
+    wanted = hashlib.sha256((HERE / "pyproject.toml").read_bytes() + DOCS.encode()).hexdigest()
+    stamp = ENV / "installed.sha256"
+    if not (stamp.is_file() and stamp.read_text() == wanted):
+        session.run(sys.executable, "-m", "venv", str(ENV), external=True)
+        session.run(ENV_PYTHON, "tools/torch_builds.py", "install", "docs", external=True)
+        pip = (ENV_PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        session.run(*pip, *groups(*ENV_GROUPS), external=True)
+        session.run(*pip, "--no-deps", "--editable", ".", external=True)
+        stamp.write_text(wanted)
     session.run(ENV_PYTHON, *arguments, external=True, env=env)
 
 
@@ -81,20 +90,7 @@ def choose(session: nox.Session, valid: tuple[str, ...], most: int | None = None
     return list(session.posargs)
 
 
-@nox.session(default=False)
-def env(session: nox.Session) -> None:
-    """Make the environment that most sessions share."""
-    wanted = hashlib.sha256((HERE / "pyproject.toml").read_bytes() + DOCS.encode()).hexdigest()
-    stamp = Path(session.virtualenv.location, "installed.sha256")
-    if stamp.is_file() and stamp.read_text() == wanted:
-        return
-    session.run("python", "tools/torch_builds.py", "install", "docs")
-    session.install(*groups(*ENV_GROUPS))
-    session.install("--no-deps", "--editable", ".")
-    stamp.write_text(wanted)
-
-
-@nox.session(default=True, venv_backend="none", requires=["env"])
+@nox.session(default=True, venv_backend="none")
 def lint(session: nox.Session) -> None:
     """Check style with ruff and types with mypy."""
     choose(session, ())
@@ -103,7 +99,7 @@ def lint(session: nox.Session) -> None:
     python(session, "-m", "mypy")
 
 
-@nox.session(default=True, venv_backend="none", requires=["env"])
+@nox.session(default=True, venv_backend="none")
 def tests(session: nox.Session) -> None:
     """Test the package, the site's extensions, the translations and the examples' form."""
     python(session, "-m", "pytest", *session.posargs)
@@ -135,19 +131,19 @@ def gpu(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "tests/gpu", *session.posargs, external=True)
 
 
-@nox.session(default=False, venv_backend="none", requires=["env"])
+@nox.session(default=False, venv_backend="none")
 def examples(session: nox.Session) -> None:
     """Run each gallery script alone, within its budget of time and memory."""
     python(session, "tools/run_examples.py", *session.posargs)
 
 
-@nox.session(default=True, venv_backend="none", requires=["env"])
+@nox.session(default=True, venv_backend="none")
 def docs(session: nox.Session) -> None:
     """Build the site: both languages, or the one given."""
     python(session, "tools/build_site.py", *choose(session, LANGUAGES, most=1))
 
 
-@nox.session(default=False, venv_backend="none", requires=["env"])
+@nox.session(default=False, venv_backend="none")
 def serve(session: nox.Session) -> None:
     """Serve one language (English by default) and rebuild it at each change."""
     language = (choose(session, LANGUAGES, most=1) or ["en"])[0]
@@ -159,41 +155,41 @@ def serve(session: nox.Session) -> None:
     )  # fmt: skip
 
 
-@nox.session(default=False, venv_backend="none", requires=["env"])
+@nox.session(default=False, venv_backend="none")
 def i18n_update(session: nox.Session) -> None:
     """Bring the Chinese catalogs up to date with the English source."""
     choose(session, ())
     python(session, "tools/i18n.py", "update")
 
 
-@nox.session(default=False, venv_backend="none", requires=["env"])
+@nox.session(default=False, venv_backend="none")
 def i18n_check(session: nox.Session) -> None:
     """Fail on anything untranslated, fuzzy, orphaned or malformed in the catalogs."""
     choose(session, ())
     python(session, "tools/i18n.py", "check")
 
 
-@nox.session(default=False, venv_backend="none", requires=["env"])
+@nox.session(default=False, venv_backend="none")
 def site_check(session: nox.Session) -> None:
     """Check the built site: anchors, leftovers, links, downloads, requests, HTML."""
     choose(session, ())
     python(session, "tools/site_check.py", "build/site")
 
 
-@nox.session(default=False, venv_backend="none", requires=["env"])
+@nox.session(default=False, venv_backend="none")
 def downloads(session: nox.Session) -> None:
     """Run everything that the built site offers for download, outside the repository."""
     choose(session, LANGUAGES)
     python(session, "tools/check_downloads.py", "build/site", *session.posargs)
 
 
-@nox.session(default=False, venv_backend="none", requires=["env"])
+@nox.session(default=False, venv_backend="none")
 def browser(session: nox.Session) -> None:
     """Read the built site as readers do, in the system's Chromium."""
     python(session, "-m", "pytest", "tests/browser", *session.posargs)
 
 
-@nox.session(default=False, venv_backend="none", requires=["env"])
+@nox.session(default=False, venv_backend="none")
 def linkcheck(session: nox.Session) -> None:
     """Check the addresses on other hosts."""
     choose(session, ())
