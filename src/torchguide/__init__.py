@@ -1,0 +1,39 @@
+"""Diagnose PyTorch environments, draw tensors and measure honestly.
+
+Importing this package imports no submodule, no torch and no matplotlib:
+each submodule is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torchguide import devices as devices
+    from torchguide import figures as figures
+    from torchguide import timing as timing
+
+    __version__: str
+
+__all__ = [
+    "__version__",
+    "devices",
+    "figures",
+    "timing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a submodule, or the version, at its first use (PEP 562)."""
+    if name == "__version__":
+        return importlib.metadata.version("torchguide")
+    if name in __all__:
+        return importlib.import_module(f"torchguide.{name}")
+    raise AttributeError(f"module 'torchguide' has no attribute {name!r}; it has {__all__}")
+
+
+def __dir__() -> list[str]:
+    """List the names that `__getattr__` can load, too."""
+    return sorted({*globals(), *__all__})
