@@ -29,7 +29,8 @@ guide_languages = {"en": ("en", "English"), "zh_CN": ("zh-cn", "简体中文")}
 project = "torchguide 中文指南" if ZH else "torchguide"
 author = "The torchguide authors"
 project_copyright = "The torchguide authors, CC BY 4.0"
-guide_site_url = os.environ.get("DOCS_SITE_URL", "https://torchguide.readthedocs.io/")
+# the published address; the reserved name says that a local build has none
+guide_site_url = os.environ.get("DOCS_SITE_URL", "https://torchguide.example/")
 nitpicky = True
 numfig = True
 extensions = [
