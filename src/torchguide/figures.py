@@ -10,6 +10,7 @@ it also marks by a thick frame and a label.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,10 @@ import torch
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.textpath import TextPath
+from matplotlib.transforms import Affine2D
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from matplotlib.axes import Axes
 
@@ -182,7 +184,7 @@ def _draw_view(  # noqa: PLR0913 - where to draw takes four numbers
         box = _box(ax, (x - 0.5, y - 0.5), (1, 1), colour, edge=edge, line=line)
         box.set_gid(f"{name}:{'used' if number in used else 'unused'}:{number}")
     _write(ax, {**values, **unused}, 0.84, INK, size=0.4, colours=dict.fromkeys(values, BACKGROUND))
-    _write(ax, indices, 0.84, BACKGROUND, size=0.3)
+    _write(ax, indices, 0.84, BACKGROUND, size=0.26)
     _write(ax, numbers, 0.84, FAINT, size=0.28)
 
 
@@ -198,7 +200,7 @@ def _box(  # noqa: PLR0913 - a box has a place, a size and three looks
     """Draw a box from its lower left corner; those with thicker frames lie above."""
     box = Rectangle(corner, *size, facecolor=colour, edgecolor=edge, linewidth=line)
     box.set_zorder(1 + line)
-    ax.add_patch(box)
+    ax.add_artist(box)
     return box
 
 
@@ -216,22 +218,22 @@ def _write(  # noqa: PLR0913 - texts have a place, a room and a look
 
     The size is at most `size` and so small that each text is at most `room` wide.
     """
-    size = min([size, *(room / _extent(text) for text in _printable(texts.values()))])
+    size = min([size, *(room / _outline(text)[1] for text in texts.values() if text.strip())])
     for (x, y), text in texts.items():
-        if not text:
+        if not text.strip():
             continue
-        start = x if left else x - _extent(text) * size / 2
+        outline, extent = _outline(text)
+        start = x if left else x - extent * size / 2
         # A capital letter of DejaVu Sans is 0.73 high.
-        path = TextPath((start, y - 0.365 * size), text, size=size, prop=FONT)
+        place = Affine2D().scale(size).translate(start, y - 0.365 * size)
         look = (colours or {}).get((x, y), colour)
-        ax.add_patch(PathPatch(path, facecolor=look, linewidth=0, zorder=4, label=text))
+        patch = PathPatch(place.transform_path(outline), facecolor=look, linewidth=0, zorder=4)
+        patch.set_label(text)
+        ax.add_artist(patch)
 
 
-def _printable(texts: Iterable[str]) -> set[str]:
-    """Keep the texts that have something to draw."""
-    return {text for text in texts if text.strip()}
-
-
-def _extent(text: str) -> float:
-    """Measure the width of a text of size one."""
-    return float(TextPath((0, 0), text, size=1, prop=FONT).get_extents().x1)
+@functools.lru_cache(maxsize=4096)  # the same numbers come again and again
+def _outline(text: str) -> tuple[TextPath, float]:
+    """Return the outline of a text of size one, and its width."""
+    outline = TextPath((0, 0), text, size=1, prop=FONT)
+    return outline, float(outline.get_extents().x1)
