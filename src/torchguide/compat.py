@@ -138,7 +138,7 @@ def code_runs(
     return same_major and device not in _INTEGRATED
 
 
-def minimumnumbers(cuda: str, system: str) -> str | None:
+def minimum_driver(cuda: str, system: str) -> str | None:
     """Give the oldest driver for programs built with a CUDA version, or None if unknown.
 
     From CUDA 11 on, each driver runs every minor version of its major one.
@@ -159,7 +159,7 @@ def minimumnumbers(cuda: str, system: str) -> str | None:
 
 def driver_runs(driver: str, cuda: str, system: str) -> bool | None:
     """Tell whether a driver runs programs built with a CUDA version, or None if unknown."""
-    least = minimumnumbers(cuda, system)
+    least = minimum_driver(cuda, system)
     return None if least is None or not numbers(driver) else numbers(driver) >= numbers(least)
 
 
@@ -262,7 +262,7 @@ def wheel_obstacles(wheel: Wheel, torch: str, machine: Machine) -> list[Obstacle
     ):
         found.append(Obstacle("python", f"{wheel.python_min}–{wheel.python_max}", machine.python))
     if machine.driver and driver_runs(machine.driver, wheel.cuda, machine.driver_system) is False:
-        least = minimumnumbers(wheel.cuda, machine.driver_system) or ""
+        least = minimum_driver(wheel.cuda, machine.driver_system) or ""
         found.append(Obstacle("driver", least, machine.driver))
     codes = tuple(filter(None, wheel.architectures.split(";")))
     ptx = tuple(filter(None, wheel.ptx.split(";")))
