@@ -8,6 +8,7 @@ comes with the package `ziamath`, which is not imported.
 from __future__ import annotations
 
 import html
+import logging
 import re
 import string
 import unicodedata
@@ -60,6 +61,7 @@ def subset_font(characters: frozenset[str], target: Path) -> None:
     """Write the part of the font that draws these characters, as WOFF, the same bytes each time."""
     from fontTools import subset  # noqa: PLC0415  (takes longer than the rest of a build with no change)
 
+    logging.getLogger("fontTools.subset").setLevel(logging.WARNING)  # else a line for each table
     options = subset.Options()
     options.flavor = "woff"  # compresses with zlib; WOFF2 would need one more package
     options.hinting = False
