@@ -80,8 +80,16 @@ class RequireTranslations(SphinxTransform):
             return
         catalog = page_catalog(self.env, self.env.docname)
         for node, message in extract_messages(self.document):
-            if message not in catalog:
+            if message not in catalog and not _is_metadata(node):
                 warn_untranslated(message, node)
+
+
+def _is_metadata(node: nodes.Element) -> bool:
+    """Tell whether a node belongs to the front matter, which no reader sees."""
+    top: nodes.Element | None = node
+    while top is not None and not isinstance(top.parent, nodes.document):
+        top = top.parent
+    return isinstance(top, (nodes.docinfo, nodes.field_list))
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
