@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from sphinx.testing.util import SphinxTestApp
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CONF = """
 project = "Miniature"

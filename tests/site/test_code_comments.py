@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import ast
 
-import code_comments
 import pytest
 from bs4 import BeautifulSoup
-from code_comments import find_comments, translate_comments
 from hypothesis import given
 from hypothesis import strategies as st
 from sphinx.errors import ExtensionError
+
+import code_comments
+from code_comments import find_comments, translate_comments
 
 CODE = '''\
 x = "# not a comment"  # real
@@ -51,7 +52,13 @@ def test_a_comment_after_code_does_not_join_the_next_line():
 
 @pytest.mark.parametrize(
     "code",
-    ["%matplotlib inline\nx = 1  # c", "!ls  # c", "def f(:  # c", ">>> x = 1  # c", "x = '\x00'  # c"],
+    [
+        "%matplotlib inline\nx = 1  # c",
+        "!ls  # c",
+        "def f(:  # c",
+        ">>> x = 1  # c",
+        "x = '\x00'  # c",
+    ],
 )
 def test_what_is_not_plain_python_is_left_alone(code):
     assert find_comments(code) == []
@@ -123,10 +130,14 @@ def test_any_translation_keeps_the_program_or_is_refused(catalog):
     assert len(translated.splitlines()) == len(CODE.splitlines())
 
 
-@given(st.lists(st.sampled_from(["x = 1", "if x:", "    pass", "# a", "    # b", "'''", "\\", "\f", "\r"])))
+@given(
+    st.lists(
+        st.sampled_from(["x = 1", "if x:", "    pass", "# a", "    # b", "'''", "\\", "\f", "\r"])
+    )
+)
 def test_any_program_stays_the_same(lines):
     code = "\n".join(lines)
-    translated = translate_comments(code, {text: "译 文\n#" for text in texts(code)})
+    translated = translate_comments(code, dict.fromkeys(texts(code), "译 文\n#"))
     assert (translated == code) is (not find_comments(code))
     if translated != code:
         assert ast.dump(ast.parse(translated)) == ast.dump(ast.parse(code))

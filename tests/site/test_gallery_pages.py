@@ -44,7 +44,12 @@ FILES = {
     "../examples/tensors/draw_line.py": SCRIPT,
 }
 PO = "locales/zh_CN/LC_MESSAGES/{}.po"
-LISTS = {"Examples": "示例", "All of them.": "全部示例。", "Tensors": "张量", "On tensors.": "关于张量。"}
+LISTS = {
+    "Examples": "示例",
+    "All of them.": "全部示例。",
+    "Tensors": "张量",
+    "On tensors.": "关于张量。",
+}
 EXAMPLE = {
     "Draw a ``line``": "画一条 ``line``",
     'A line & a "curve", see :doc:`the list <index>`.': '一条线 & 一条 "曲线"，见 :doc:`列表 <index>`。',
@@ -73,9 +78,7 @@ def test_templates_have_the_readers_texts_and_none_of_sphinx_gallery(tmp_path, m
     app = make_site(tmp_path, FILES, CONF, builder="gettext")
     example = (app.outdir / "gallery/tensors/draw_line.pot").read_text("utf-8")
     messages = [line for line in example.splitlines() if line.startswith("msgid ")]
-    assert messages[1:] == [
-        'msgid "{}"'.format(message.replace('"', '\\"')) for message in EXAMPLE
-    ]
+    assert messages[1:] == ['msgid "{}"'.format(message.replace('"', '\\"')) for message in EXAMPLE]
     both = (app.outdir / "gallery/index.pot").read_text("utf-8").count("\nmsgid ")
     one = (app.outdir / "gallery/tensors/index.pot").read_text("utf-8").count("\nmsgid ")
     assert (both, one) == (1 + 4, 1 + 2)  # the header, and no link of a thumbnail
@@ -85,7 +88,9 @@ def test_pages_in_the_source_language(tmp_path, make_site):
     app = make_site(tmp_path, FILES, CONF)
     assert app.warning.getvalue() == ""
     example = page(app, "gallery/tensors/draw_line")
-    assert example.select(".sphx-glr-footer, .sphx-glr-download-link-note, .sphx-glr-signature") == []
+    assert (
+        example.select(".sphx-glr-footer, .sphx-glr-download-link-note, .sphx-glr-signature") == []
+    )
     assert example.select_one("img.sphx-glr-single-img")["alt"] == 'A "bent" line'
     assert not list((app.outdir / "_downloads").rglob("*.*"))
     index = page(app, "gallery/index")

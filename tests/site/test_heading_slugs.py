@@ -30,9 +30,12 @@ def files(po):
 
 
 def conf(*extensions):
-    return f"extensions = {['myst_parser', *extensions]}\n" + (
-        'myst_heading_anchors = 3\nmyst_enable_extensions = ["colon_fence"]\n'
-    )
+    names = ["myst_parser", *extensions]
+    return f"""
+extensions = {names}
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+"""
 
 
 def test_the_fault_that_this_repairs_is_still_there(tmp_path, make_site, files):
@@ -52,4 +55,6 @@ def test_the_source_pages_are_as_without_it(tmp_path, make_site, files):
     without = make_site(tmp_path / "a", files, conf())
     with_it = make_site(tmp_path / "b", files, conf("heading_slugs"))
     assert with_it.warning.getvalue() == without.warning.getvalue() == ""
-    assert (with_it.outdir / "index.html").read_text() == (without.outdir / "index.html").read_text()
+    assert (with_it.outdir / "index.html").read_text() == (
+        without.outdir / "index.html"
+    ).read_text()

@@ -6,6 +6,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from search_zh import SearchBigrams
 
 CONF = 'extensions = ["search_zh"]\nhtml_search_language = "zh"\n'
@@ -25,7 +26,9 @@ def query_terms(query):
     """What the page's splitQuery makes of a query."""
     runs = re.findall(r"[\u3400-\u9fff]+|[^\W\u3400-\u9fff]+", query)
     pairs = [
-        [run[i : i + 2] for i in range(len(run) - 1)] if "\u3400" <= run[0] <= "\u9fff" and run[1:] else [run]
+        [run[i : i + 2] for i in range(len(run) - 1)]
+        if "\u3400" <= run[0] <= "\u9fff" and run[1:]
+        else [run]
         for run in runs
     ]
     return [term for group in pairs for term in group]
@@ -48,7 +51,10 @@ def test_each_part_of_a_query_is_a_term_of_the_page(tmp_path, make_site, query, 
     number = index["docnames"].index(page)
     search = SearchBigrams({})
     for term in query_terms(query):
-        stored = index["terms"].get(search.stem(term), []), index["titleterms"].get(search.stem(term), [])
+        stored = (
+            index["terms"].get(search.stem(term), []),
+            index["titleterms"].get(search.stem(term), []),
+        )
         pages = [n for found in stored for n in (found if isinstance(found, list) else [found])]
         assert number in pages, term
 
@@ -69,7 +75,14 @@ def test_the_pages_get_the_splitter_and_the_english_stemmer(tmp_path, make_site)
 
 def test_latin_words_are_searched_as_in_english():
     assert SearchBigrams({}).split("PyTorch 2.13, naïve 张量3D") == [
-        "PyTorch", "2", "13", "naïve", "张量", "张", "量", "3D",
+        "PyTorch",
+        "2",
+        "13",
+        "naïve",
+        "张量",
+        "张",
+        "量",
+        "3D",
     ]
     assert SearchBigrams({}).stem("Tensors") == "tensor"
 
