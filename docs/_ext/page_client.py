@@ -100,7 +100,7 @@ def execute_page(path: Path, text: str, notebook: NotebookNode, timeout: int) ->
         try:
             client.execute()
         except CellExecutionError as error:
-            trace = ANSI.sub("", error.traceback)
+            trace = ANSI.sub("", error.traceback).rsplit("\n------------------\n", 1)[-1].strip()
             line = _line(text, notebook, client.at, trace)
             raise PageError(path, line, f"{error.ename}: {error.evalue}", trace) from None
         except CellTimeoutError:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
-from sphinx.errors import ExtensionError
+from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from execution_environment import Environment, find_environment
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 __all__ = ["kernel_count", "kernel_environ", "setup"]
 
 logger = logging.getLogger(__name__)
+
+
+class ExecutionFailedError(SphinxError):
+    """Pages or examples failed; the message is what a writer needs to repair them."""
+
+    category = "Pages or examples failed"
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,9 @@ def kernel_environ(config: Config) -> dict[str, str]:
     """Return variables that make outputs the same in every build on this machine."""
     threads = max(1, (os.cpu_count() or 1) // kernel_count(config))  # more of them would fight
     private = Path(config.guide_execution_cache, "ipython")  # no start-up files of the user
+    package = str(Path(config.guide_package_source).parent)  # the one that the digest is of
     return {
+        "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH")))),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(threads)),
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),  # the order of sets
         "IPYTHONDIR": str(private),
@@ -65,7 +73,8 @@ def choose_cache(app: Sphinx, config: Config) -> None:
     """Key the cache on everything besides a page's code that can change its output."""
     cache = Path(app.confdir, config.guide_execution_cache).resolve()
     config.guide_execution_cache = str(cache)
-    environment = find_environment(Path(app.confdir, config.guide_package).resolve())
+    config.guide_package_source = str(Path(app.confdir, config.guide_package_source).resolve())
+    environment = find_environment(Path(config.guide_package_source))
     app.guide_environment = environment  # type: ignore[attr-defined]  # of this build, not of its pickle
     config.nb_execution_cache_path = str(cache / f"pages-{environment.digest}")
 
@@ -85,9 +94,7 @@ def before_read(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None
     if app.config.guide_execute_first and app.config.nb_execution_mode == "cache":
         failures += _execute(app, env, docnames)
     if failures:
-        raise ExtensionError(
-            f"{len(failures)} pages or examples failed:\n\n" + "\n\n".join(failures)
-        )
+        raise ExecutionFailedError("\n\n".join(["", *failures]))
     if app.config.guide_executed_marker:  # the other language may start
         Path(app.config.guide_executed_marker).touch()
 
@@ -176,7 +183,7 @@ def _notebook(env: Any, path: Path, text: str) -> NotebookNode | None:
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the settings, and the handlers around the reading of pages."""
     app.add_config_value("guide_execution_cache", "../build/cache", "", types=(str,))
-    app.add_config_value("guide_package", "../src/torchguide", "", types=(str,))
+    app.add_config_value("guide_package_source", "../src/torchguide", "", types=(str,))
     app.add_config_value("guide_kernels", 0, "", types=(int,))  # 0: one a core
     app.add_config_value("guide_fork", True, "", types=(bool,))
     app.add_config_value("guide_execute_first", True, "", types=(bool,))
