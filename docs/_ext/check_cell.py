@@ -1,0 +1,96 @@
+"""The cell that opens each download: what is missing here, and how to get it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import lru_cache
+from importlib.metadata import packages_distributions
+from typing import TYPE_CHECKING
+
+from sphinx.locale import _
+
+from script_sources import docstring_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["check_cell", "insert_check", "needed_packages"]
+
+_CODE = """\
+# {comment}
+def check_environment(needed):
+    import platform
+    import sys
+    from importlib.metadata import version
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        here = Path(globals().get("__file__", "notebook")).resolve().parent
+        folders = [here, *here.parents][:3]
+        beside = [wheel for folder in folders for wheel in folder.glob("torchguide-*.whl")]
+        sources = needed | ({{"torchguide": beside[0]}} if beside else {{}})
+        packages = " ".join(f'"{{sources[name]}}"' for name in missing)
+        command = f'"{{sys.executable}}" -m pip install {{packages}}'
+        message = {message}
+        raise ModuleNotFoundError(message.format(names=", ".join(missing), command=command))
+    torch = f", torch {{version('torch')}}" if "torch" in needed else ""
+    print(f"Python {{platform.python_version()}}{{torch}}")
+
+
+check_environment({needed})"""
+
+
+def check_cell(needed: Mapping[str, str]) -> str:
+    """Write the cell in the language of the build.
+
+    Args:
+        needed: module → what pip installs for it: a name, or a wheel's address.
+    """
+    rows = "".join(f"    {module!r}: {source!r},\n" for module, source in sorted(needed.items()))
+    message = _("This file also needs {names}. Install what is missing, then run it again:")
+    return _CODE.format(
+        comment=_("Check the environment: what this file needs, and how to get what is missing."),
+        message=repr(f"{message}\n{{command}}"),
+        needed=f"{{\n{rows}}}".replace("'", '"') if needed else "{}",
+    )
+
+
+def needed_packages(code: str, wheel_url: str | None) -> dict[str, str]:
+    """Find what the code imports beside the standard library, with what pip installs for it."""
+    roots: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            roots.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            roots.add(node.module.partition(".")[0])
+    needed = {root: _distribution(root) for root in sorted(roots - sys.stdlib_module_names)}
+    if wheel_url and "torchguide" in needed:
+        needed["torchguide"] = wheel_url
+    return needed
+
+
+@lru_cache(maxsize=1)
+def _installed() -> Mapping[str, list[str]]:
+    return packages_distributions()
+
+
+def _distribution(module: str) -> str:
+    """Name the distribution that holds a module; most bear its name."""
+    names = _installed().get(module, [])
+    return module if module in names or not names else min(names)
+
+
+def insert_check(script: str, check: str, name: str) -> str:
+    """Put the check into a gallery script: after its docstring and `from __future__` lines."""
+    last = docstring_lines(script, name)[1]
+    for node in ast.parse(script).body[1:]:
+        if not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            break
+        last = node.end_lineno or node.lineno
+    lines = script.split("\n")
+    head, rest = "\n".join(lines[:last]), "\n".join(lines[last:]).strip("\n")
+    mark = "" if rest.startswith("# %%") else "# %%\n"
+    return f"{head}\n\n# %%\n{check}\n\n{mark}{rest}\n"
