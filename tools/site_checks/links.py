@@ -1,0 +1,171 @@
+"""Links within the site lead somewhere, and nothing is asked of another host."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from site_checks.site import Failure, attribute, line_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from justhtml import Element
+
+    from site_checks.site import Page, Site
+
+__all__ = ["alternates", "foreign_requests", "foreign_requests_of_file", "internal_links"]
+
+ADDRESSES = ("href", "src", "action", "data", "poster", "srcset")
+HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
+CSS_URL = re.compile(r"""url\(\s*(?P<q>["']?)(?!["']?data:)(?P<url>[^)"']+)(?P=q)\s*\)""")
+CSS_IMPORT = re.compile(r"""@import\s+["'](?P<url>[^"']+)""")
+# what a script would load; an address in a comment or of a link is no request
+SCRIPT_LOAD = re.compile(
+    r"""(?:\b(?:fetch|import|importScripts|open)\s*\(\s*|\bfrom\s*|\.src\s*=\s*)"""
+    r"""["'`](?P<url>(?:https?:)?//[^"'`]+)"""
+)
+LINK_THAT_LOADS = frozenset(
+    [
+        "dns-prefetch",
+        "icon",
+        "manifest",
+        "modulepreload",
+        "preconnect",
+        "prefetch",
+        "preload",
+        "stylesheet",
+    ]
+)
+LOADING_TAGS = frozenset(
+    [
+        "audio",
+        "embed",
+        "form",
+        "iframe",
+        "image",
+        "img",
+        "input",
+        "object",
+        "script",
+        "source",
+        "track",
+        "use",
+        "video",
+    ]
+)
+
+
+def addresses(element: Element) -> Iterator[str]:
+    """Yield the addresses that an element names."""
+    for name in ADDRESSES:
+        value = element.attrs.get(name)
+        if value is None or (name == "data" and element.name != "object"):
+            continue
+        if name == "srcset":
+            yield from (part.split()[0] for part in value.split(",") if part.strip())
+        else:
+            yield value.strip()
+
+
+def internal_links(site: Site, page: Page) -> Iterator[Failure]:
+    """Each link within the site finds its file, and its anchor in it."""
+    for each in page.all:
+        if each.name == "link" and each.attrs.get("rel") in {"canonical", "alternate"}:
+            continue  # addresses of the published site: see `alternates`
+        for address in addresses(each):
+            if HOST.match(address) or re.match(r"(?:mailto|data|javascript|tel):", address):
+                continue
+            problem = _problem(site, page, address)
+            if problem:
+                yield page.fail(each, f"<{each.name}> to {address!r}: {problem}")
+
+
+def _problem(site: Site, page: Page, address: str) -> str | None:
+    """Say what is wrong with a relative address, or None."""
+    parts = urlsplit(address)
+    if parts.path.startswith("/"):
+        return "begins at the host's root, so it breaks in a sub-folder"
+    name = page.name
+    if parts.path:
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(parts.path)))
+        if name.startswith(".."):
+            return "leads out of the site"
+        if not (site.folder / name).is_file():
+            return "no such file"
+    anchor = unquote(parts.fragment)
+    if not anchor or anchor == "top" or name not in site.pages:
+        return None
+    return None if anchor in site.pages[name].ids else f"no element has the id {anchor!r}"
+
+
+def alternates(site: Site, page: Page) -> Iterator[Failure]:
+    """The addresses given to search engines belong to pages of this site."""
+    links = [each for each in page.all if each.name == "link"]
+    canonical = [each for each in links if each.attrs.get("rel") == "canonical"]
+    others = [each for each in links if each.attrs.get("rel") == "alternate"]
+    if page.language is None or not canonical:
+        return
+    address = attribute(canonical[0], "href")
+    if not address.endswith(page.name):
+        yield page.fail(canonical[0], f"canonical {address!r} does not end with {page.name!r}")
+        return
+    base = address.removesuffix(page.name)
+    for each in others:
+        target = attribute(each, "href")
+        name = target.removeprefix(base) or "index.html"
+        if not target.startswith(base) or name not in site.pages:
+            yield page.fail(each, f"alternate {target!r} is no page of this site")
+    if others:
+        tags = sorted(attribute(each, "hreflang") for each in others)
+        if tags != ["en", "x-default", "zh-CN"]:
+            yield page.fail(others[0], f"alternates for {tags}; wanted en, zh-CN and x-default")
+
+
+def _loads(element: Element) -> bool:
+    if element.name == "link":
+        rels = set(attribute(element, "rel").split())
+        return bool(rels & LINK_THAT_LOADS)
+    return element.name in LOADING_TAGS
+
+
+def foreign_requests(page: Page) -> Iterator[Failure]:
+    """A page asks nothing of another host; links that a reader may follow are no requests."""
+    for each in page.all:
+        wanted = [address for address in addresses(each) if _loads(each)]
+        style = attribute(each, "style")
+        wanted += [match["url"] for match in CSS_URL.finditer(style)]
+        if each.name == "a" and each.attrs.get("ping"):
+            wanted.append(attribute(each, "ping"))
+        if each.name == "meta" and each.attrs.get("http-equiv") == "refresh":
+            wanted += re.findall(r"url=(\S+)", attribute(each, "content"))
+        for address in wanted:
+            if HOST.match(address):
+                yield page.fail(each, f"<{each.name}> loads {address} from another host")
+    for block in re.finditer(r"<(script|style)\b[^>]*>(?P<code>.*?)</\1>", page.text, re.DOTALL):
+        above = page.text.count("\n", 0, block.start("code"))
+        for line, what in _loads_of_code(block["code"], css=block[1] == "style"):
+            yield page.fail(above + line, what)
+
+
+def foreign_requests_of_file(site: Site) -> Iterator[Failure]:
+    """Style sheets find their files on the site, and scripts ask nothing of another host."""
+    for path in site.files(".css", ".js"):
+        text = path.read_text("utf-8")
+        for line, what in _loads_of_code(text, css=path.suffix == ".css"):
+            yield Failure(path, line, what)
+        if path.suffix == ".js":
+            continue
+        for match in CSS_URL.finditer(text):
+            url = match["url"].strip().partition("?")[0].partition("#")[0]
+            if url and not HOST.match(url) and not (path.parent / unquote(url)).is_file():
+                yield Failure(path, line_in(text, match), f"url({url}): no such file")
+
+
+def _loads_of_code(code: str, *, css: bool) -> Iterator[tuple[int, str]]:
+    for pattern in (CSS_URL, CSS_IMPORT) if css else (SCRIPT_LOAD,):
+        for match in pattern.finditer(code):
+            if HOST.match(match["url"].strip()):
+                yield line_in(code, match), f"loads {match['url']} from another host"
