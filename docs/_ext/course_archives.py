@@ -51,6 +51,6 @@ def readme(title: str, example: str, url: str, packages: Iterable[str]) -> str:
         f"    python {example}.py",
         _("Or open a notebook in Jupyter, VS Code or Colab. The first cell says what is missing."),
         _("The same pages with their outputs: {url}").format(url=url),
-        _("Code: Apache License 2.0. Text: CC BY 4.0."),
+        _("Text: CC BY 4.0. Code: Apache 2.0."),
     ]
     return "\n\n".join(parts) + "\n"
