@@ -24,43 +24,11 @@ HAN = re.compile(r"[\u3400-\u9fff]")
 WORD = re.compile(r"[A-Za-z]{3,}")
 SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'’-]*[,;]? ){5,}[A-Za-z'’-]+")  # six words in a row
 ATTRIBUTES = ("alt", "title", "aria-label", "placeholder", "label", "data-tooltip")
-BLOCKS = frozenset(
-    [
-        "a",
-        "button",
-        "caption",
-        "dd",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "figcaption",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "label",
-        "legend",
-        "li",
-        "nav",
-        "ol",
-        "option",
-        "p",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "th",
-        "thead",
-        "title",
-        "tr",
-        "ul",
-    ]
-)
+BLOCKS_WORDS = """
+    button caption dd details div dl dt figcaption form h1 h2 h3 h4 h5 h6 label legend li
+    nav ol option p section summary table tbody td th thead title tr ul
+"""
+BLOCKS = frozenset(BLOCKS_WORDS.split())
 NO_PROSE = frozenset(["code", "pre", "kbd", "samp", "math", "script", "style"])
 
 
@@ -153,7 +121,7 @@ def _texts(element: Element, line: int) -> Iterator[tuple[int, str]]:
         if isinstance(at, Text):
             parts.append(str(at.data))
         elif isinstance(at, Element) and at.name not in NO_PROSE and not _other_language(at):
-            if at.name in BLOCKS and at.name != "a":
+            if at.name in BLOCKS:
                 inner.append(at)
                 parts.append(" ")
             else:

@@ -39,23 +39,10 @@ LINK_THAT_LOADS = frozenset(
         "stylesheet",
     ]
 )
-LOADING_TAGS = frozenset(
-    [
-        "audio",
-        "embed",
-        "form",
-        "iframe",
-        "image",
-        "img",
-        "input",
-        "object",
-        "script",
-        "source",
-        "track",
-        "use",
-        "video",
-    ]
-)
+LOADING_TAGS_WORDS = """
+    audio embed form iframe image img input object script source track use video
+"""
+LOADING_TAGS = frozenset(LOADING_TAGS_WORDS.split())
 
 
 def addresses(element: Element) -> Iterator[str]:

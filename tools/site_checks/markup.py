@@ -16,155 +16,27 @@ if TYPE_CHECKING:
 __all__ = ["alternative_texts", "languages_named", "unique_ids", "valid_html", "weights"]
 
 # https://html.spec.whatwg.org/multipage/obsolete.html#non-conforming-features
-OBSOLETE = frozenset(
-    [
-        "acronym",
-        "applet",
-        "basefont",
-        "big",
-        "center",
-        "dir",
-        "font",
-        "frame",
-        "frameset",
-        "marquee",
-        "nobr",
-        "noframes",
-        "strike",
-        "tt",
-    ]
-)
-# https://html.spec.whatwg.org/multipage/indices.html#attributes-3
-ATTRIBUTES = frozenset(
-    [
-        "abbr",
-        "accept",
-        "accept-charset",
-        "accesskey",
-        "action",
-        "allow",
-        "allowfullscreen",
-        "alt",
-        "as",
-        "async",
-        "autocapitalize",
-        "autocomplete",
-        "autofocus",
-        "autoplay",
-        "charset",
-        "checked",
-        "cite",
-        "class",
-        "color",
-        "cols",
-        "colspan",
-        "content",
-        "contenteditable",
-        "controls",
-        "coords",
-        "crossorigin",
-        "data",
-        "datetime",
-        "decoding",
-        "default",
-        "defer",
-        "dir",
-        "dirname",
-        "disabled",
-        "download",
-        "draggable",
-        "enctype",
-        "enterkeyhint",
-        "fetchpriority",
-        "for",
-        "form",
-        "formaction",
-        "hidden",
-        "headers",
-        "height",
-        "high",
-        "href",
-        "hreflang",
-        "http-equiv",
-        "id",
-        "imagesizes",
-        "imagesrcset",
-        "inert",
-        "inputmode",
-        "integrity",
-        "is",
-        "ismap",
-        "itemid",
-        "itemprop",
-        "itemref",
-        "itemscope",
-        "itemtype",
-        "kind",
-        "label",
-        "lang",
-        "list",
-        "loading",
-        "loop",
-        "low",
-        "max",
-        "maxlength",
-        "media",
-        "method",
-        "min",
-        "minlength",
-        "multiple",
-        "muted",
-        "name",
-        "nomodule",
-        "nonce",
-        "novalidate",
-        "open",
-        "optimum",
-        "pattern",
-        "ping",
-        "placeholder",
-        "playsinline",
-        "popover",
-        "popovertarget",
-        "poster",
-        "preload",
-        "property",
-        "readonly",
-        "referrerpolicy",
-        "rel",
-        "required",
-        "reversed",
-        "role",
-        "rows",
-        "rowspan",
-        "sandbox",
-        "scope",
-        "selected",
-        "shape",
-        "size",
-        "sizes",
-        "slot",
-        "span",
-        "spellcheck",
-        "src",
-        "srcdoc",
-        "srclang",
-        "srcset",
-        "start",
-        "step",
-        "style",
-        "tabindex",
-        "target",
-        "title",
-        "translate",
-        "type",
-        "usemap",
-        "value",
-        "width",
-        "wrap",
-        "xmlns",
-    ]
-)  # `property` is RDFa's, which search engines and chat programs read
+OBSOLETE_WORDS = """
+    acronym applet basefont big center dir font frame frameset marquee nobr noframes strike tt
+"""
+OBSOLETE = frozenset(OBSOLETE_WORDS.split())
+# https://html.spec.whatwg.org/multipage/indices.html#attributes-3, and RDFa's `property`,
+# which search engines and chat programs read
+ATTRIBUTES_WORDS = """
+    abbr accept accept-charset accesskey action allow allowfullscreen alt as async
+    autocapitalize autocomplete autofocus autoplay charset checked cite class color cols
+    colspan content contenteditable controls coords crossorigin data datetime decoding default
+    defer dir dirname disabled download draggable enctype enterkeyhint fetchpriority for form
+    formaction hidden headers height high href hreflang http-equiv id imagesizes imagesrcset
+    inert inputmode integrity is ismap itemid itemprop itemref itemscope itemtype kind label
+    lang list loading loop low max maxlength media method min minlength multiple muted name
+    nomodule nonce novalidate open optimum pattern ping placeholder playsinline popover
+    popovertarget poster preload property readonly referrerpolicy rel required reversed role
+    rows rowspan sandbox scope selected shape size sizes slot span spellcheck src srcdoc
+    srclang srcset start step style tabindex target title translate type usemap value width
+    wrap xmlns
+"""
+ATTRIBUTES = frozenset(ATTRIBUTES_WORDS.split())
 IDREFS = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 
 PAGE_BYTES = 400_000  # one page's HTML; a longer one is split
