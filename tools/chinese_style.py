@@ -57,9 +57,8 @@ def style_problems(text: str, markup: Markup | None) -> Iterator[str]:
 
 def _plain(text: str, markup: Markup | None) -> str:
     """Return the text as a reader sees it, code and placeholders as X."""
-    text = PLACEHOLDER.sub("X", text)
-    if markup:
-        text = markup.plain(text).replace("**", "")
+    # on pages, `{ref}` is the name of a role and no placeholder
+    text = markup.plain(text).replace("**", "") if markup else PLACEHOLDER.sub("X", text)
     return text.replace("\\ ", "") if markup is RST else text
 
 
