@@ -85,7 +85,9 @@ def before_gallery(app: Sphinx) -> None:
     stale = [example for example in _examples(app) if not example.is_whole()]
     for example in stale:
         example.remove()
-    if stale and app.config.guide_fork and sys.platform == "linux":
+    if not stale:
+        conf["parallel"] = False  # no workers for comparing checksums
+    elif app.config.guide_fork and sys.platform == "linux":
         os.environ.update(kernel_environ(app.config))  # read when torch is loaded
         for name in ("matplotlib.pyplot", "torch"):
             try:

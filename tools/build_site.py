@@ -1,0 +1,246 @@
+"""Build the site: English first, which executes everything; Chinese beside it from then on.
+
+    python tools/build_site.py             both languages, into build/site
+    python tools/build_site.py zh_CN       one of them
+
+On Linux both languages are forked from this process, with Sphinx imported once.  A language
+whose build did not end well is rendered from scratch the next time; what was executed stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+
+from filelock import FileLock, Timeout  # noqa: E402  (the line above comes first)
+
+from language_links import LANGUAGES, write_root_page  # noqa: E402
+
+BUILD = Path(os.environ.get("DOCS_BUILD_DIR", ROOT / "build"))
+PLAIN = ("guide_fork=0", "guide_execute_first=0")
+SLOW_IMPORTS = (
+    "sphinx.cmd.build",
+    "sphinx.builders.html",
+    "sphinx.search",
+    "myst_nb.sphinx_ext",
+    "sphinx_gallery.gen_gallery",
+    "furo",
+    "page_cache",
+)
+
+
+@dataclass
+class Language:
+    """One language's build."""
+
+    code: str
+    site: Path
+    jobs: int
+    settings: list[str] = field(default_factory=list)
+    started: float = 0.0
+    ended: float = 0.0
+
+    @property
+    def out(self) -> Path:
+        """Return the language's folder in the site."""
+        return self.site / LANGUAGES[self.code][0]
+
+    @property
+    def doctrees(self) -> Path:
+        """Return where Sphinx keeps what it has read."""
+        return BUILD / "doctrees" / self.code
+
+    @property
+    def unfinished(self) -> Path:
+        """Return the file that stands while the build has not ended well."""
+        return BUILD / "doctrees" / f"{self.code}.unfinished"
+
+    @property
+    def executed(self) -> Path:
+        """Return the file that appears when everything is executed."""
+        return BUILD / f"{self.code}.executed"
+
+    def command(self) -> list[str]:
+        """Return the arguments of sphinx-build."""
+        settings = [f"guide_executed_marker={self.executed}", *self.settings]
+        defines = [part for setting in settings for part in ("-D", setting)]
+        return [
+            *("-b", "html", "-n", "-W", "--keep-going", "-j", str(self.jobs)),
+            *("-d", str(self.doctrees), *defines, str(ROOT / "docs"), str(self.out)),
+        ]
+
+    def prepare(self) -> None:
+        """Start from scratch if the last build was interrupted or failed."""
+        if self.unfinished.exists():
+            print(f"{self.code}: the last build did not end well; rendering from scratch")
+            shutil.rmtree(self.doctrees, ignore_errors=True)
+            shutil.rmtree(self.out, ignore_errors=True)
+        self.unfinished.parent.mkdir(parents=True, exist_ok=True)
+        self.unfinished.touch()
+        self.executed.unlink(missing_ok=True)
+
+
+class Running:
+    """A language being built in another process, its output passed on line by line."""
+
+    def __init__(self, language: Language) -> None:
+        """Fork on Linux, start a new Python elsewhere."""
+        self.language = language
+        language.prepare()
+        language.started = time.perf_counter()
+        reader, writer = os.pipe()
+        self.process: Any
+        if sys.platform == "linux":
+            context = multiprocessing.get_context("fork")
+            self.process = context.Process(target=_sphinx, args=(language, reader, writer))
+            self.process.start()
+        else:
+            command = [sys.executable, "-m", "sphinx", *language.command()]
+            environ = {**os.environ, "DOCS_LANGUAGE": language.code}
+            self.process = subprocess.Popen(
+                command, env=environ, stdout=writer, stderr=subprocess.STDOUT
+            )
+        os.close(writer)
+        stream = os.fdopen(reader, "rb")
+        self.relay = threading.Thread(target=_relay, args=(language.code, stream), daemon=True)
+        self.relay.start()
+
+    @property
+    def code(self) -> int | None:
+        """Return the exit code; None while it runs."""
+        if sys.platform == "linux":
+            return self.process.exitcode  # type: ignore[no-any-return]
+        return self.process.poll()  # type: ignore[no-any-return]
+
+    def wait(self, *, executed: bool = False) -> None:
+        """Wait for the end, or until everything is executed."""
+        while self.code is None and not (executed and self.language.executed.exists()):
+            time.sleep(0.02)
+
+    def finish(self) -> int:
+        """Wait for the end and return the exit code."""
+        self.wait()
+        self.language.ended = time.perf_counter()
+        self.relay.join(1)  # no longer: something it started may hold the other end
+        code = self.code or 0
+        if code == 0:
+            self.language.unfinished.unlink()
+        return code
+
+    def stop(self) -> None:
+        """End it now."""
+        if self.code is None:
+            self.process.terminate()
+        self.wait()
+
+
+def _sphinx(language: Language, reader: int, writer: int) -> None:
+    """Run sphinx-build in the forked process."""
+    os.close(reader)
+    os.dup2(writer, 1)
+    os.dup2(writer, 2)
+    os.environ["DOCS_LANGUAGE"] = language.code
+    from sphinx.cmd.build import main as sphinx_build  # noqa: PLC0415  (imported before the fork)
+
+    sys.exit(sphinx_build(language.command()))
+
+
+def _relay(code: str, stream: IO[bytes]) -> None:
+    with stream:
+        for line in stream:
+            text = line.decode(errors="replace").rstrip()
+            if text:
+                print(f"{code:5} | {text}", flush=True)
+
+
+def build(languages: list[Language]) -> int:
+    """Build languages, the first alone until it has executed everything."""
+    running: list[Running] = []
+    try:
+        for language in languages:
+            running.append(Running(language))
+            if language is not languages[-1]:
+                running[-1].wait(executed=True)
+                if running[-1].code:
+                    break
+        codes = [each.finish() for each in running]
+    except BaseException:
+        for each in running:
+            each.stop()
+        raise
+    return max(map(abs, codes))
+
+
+def preload() -> None:
+    """Import once what both languages need; what is missing, Sphinx will name."""
+    for name in SLOW_IMPORTS:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            return
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Build what the arguments say and return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("language", nargs="?", choices=list(LANGUAGES), help="default: all")
+    parser.add_argument("--out", type=Path, default=BUILD / "site", help="default: build/site")
+    parser.add_argument("--jobs", type=int, help="processes for each language's rendering")
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="for comparison: a new kernel for each page, nothing executed before reading, one\n"
+        "language after the other",
+    )
+    arguments = parser.parse_args(argv)
+    codes = [arguments.language] if arguments.language else list(LANGUAGES)
+    jobs = arguments.jobs or max(1, (os.cpu_count() or 1) // len(codes))
+    settings = list(PLAIN) if arguments.plain else []
+    site = arguments.out.resolve()
+    languages = [Language(code, site, jobs, settings) for code in codes]
+
+    BUILD.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(BUILD / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        print("Another build of this tree is running; waiting for it.", flush=True)
+        lock.acquire()
+    with lock:
+        start = time.perf_counter()
+        if sys.platform == "linux":
+            preload()
+        if arguments.plain:
+            code = max(build([language]) for language in languages)
+        else:
+            code = build(languages)
+        if code == 0 and all((site / folder).is_dir() for folder, _ in LANGUAGES.values()):
+            write_root_page(site)
+        for language in languages:
+            if language.ended:
+                print(f"{language.code}: {language.ended - language.started:.1f} s, {language.out}")
+        print(f"all: {time.perf_counter() - start:.1f} s" if code == 0 else "The build failed.")
+    return code
+
+
+if __name__ == "__main__":
+    if "PYTHONHASHSEED" not in os.environ and os.name == "posix":
+        # gallery scripts are forked from here: the order of sets must not differ between builds
+        os.environ["PYTHONHASHSEED"] = "0"
+        os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606
+    sys.exit(main())
