@@ -94,6 +94,16 @@ def test_furo_speaks_chinese(build):
         assert words not in text
 
 
+def test_the_skip_link_is_the_first_that_tab_reaches(build):
+    page = read(build("zh_CN") / "index.html")
+    reached = page.query("a, input, button")
+    assert [reached[0].attrs["class"], reached[0].to_text()] == [
+        "skip-to-content muted-link",
+        "跳到正文",
+    ]
+    assert len(page.query(".skip-to-content")) == 1
+
+
 FILES = '[{"kind": "py", "href": "x.py"}, {"kind": "zip", "href": "x.zip"}]'
 MADE = '{"python": "3.11", "torch": "2.13.0+cpu", "device": "CPU", "date": "2026-11-30"}'
 CONTEXT = f"html_context = {{'downloads': {FILES}, 'provenance': {MADE}}}\n"
