@@ -28,6 +28,7 @@ sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 from filelock import FileLock, Timeout  # noqa: E402  (the line above comes first)
 
 from language_links import LANGUAGES, write_root_page  # noqa: E402
+from site_stamp import Stamp  # noqa: E402
 
 BUILD = Path(os.environ.get("DOCS_BUILD_DIR", ROOT / "build"))
 PLAIN = ("guide_fork=0", "guide_execute_first=0")
@@ -123,7 +124,7 @@ class Running:
         """Return the exit code; None while it runs."""
         if sys.platform == "linux":
             return self.process.exitcode  # type: ignore[no-any-return]
-        return self.process.poll()  # type: ignore[no-any-return]
+        return self.process.poll()
 
     def wait(self, *, executed: bool = False) -> None:
         """Wait for the end, or until everything is executed."""
@@ -202,6 +203,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=BUILD / "site", help="default: build/site")
     parser.add_argument("--jobs", type=int, help="processes for each language's rendering")
     parser.add_argument(
+        "--look", action="store_true", help="let Sphinx look for changes even if there are none"
+    )
+    parser.add_argument(
         "--plain",
         action="store_true",
         help="for comparison: a new kernel for each page, nothing executed before reading, one\n"
@@ -223,6 +227,12 @@ def main(argv: list[str] | None = None) -> int:
         lock.acquire()
     with lock:
         start = time.perf_counter()
+        outputs = [*(language.out for language in languages), ROOT / "docs" / "gallery"]
+        stamp = Stamp(BUILD / "finished.json", ROOT, outputs, [codes, str(site), settings])
+        if not arguments.look and stamp.fits():
+            print(f"Nothing has changed since the site was built: {site}")
+            return 0
+        stamp.remove()
         if sys.platform == "linux":
             preload()
         if arguments.plain:
@@ -234,6 +244,8 @@ def main(argv: list[str] | None = None) -> int:
         for language in languages:
             if language.ended:
                 print(f"{language.code}: {language.ended - language.started:.1f} s, {language.out}")
+        if code == 0:
+            stamp.write()
         print(f"all: {time.perf_counter() - start:.1f} s" if code == 0 else "The build failed.")
     return code
 
