@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["has_chinese", "has_words", "style_problems"]
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff"
-FULL_WIDTH = "，。、；：！？（）《》「」"
+CLOSING = "，。、；：！？）》」”’"
+FULL_WIDTH = f"{CLOSING[:-2]}（《「"  # curly quotes serve both languages
 
 RULES = {
-    "a space is missing between Chinese and Latin letters or digits": (
+    "a space is missing between Chinese and Latin, digits, code or a formula (X)": (
         rf"[{HAN}][A-Za-z0-9]|[A-Za-z0-9][{HAN}]"
     ),
     "half-width punctuation beside Chinese": (
-        rf"[{HAN}{FULL_WIDTH}”’][,.;:!?]|[,;!?] ?[{HAN}]|: [{HAN}]|[{HAN}]\(|\)[{HAN}]"
+        rf"[{HAN}{CLOSING}](?:[,;:!?]|\.(?![A-Za-z]))|[,;!?] ?[{HAN}]|: [{HAN}]|[{HAN}]\(|\)[{HAN}]"
     ),
     "a space beside full-width punctuation": rf"[{FULL_WIDTH}] +\S| +[{FULL_WIDTH}]",
 }
