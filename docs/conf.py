@@ -36,6 +36,20 @@ numfig = True
 extensions = [
     "myst_nb",
     "sphinx_gallery.gen_gallery",
+    # of our own, in _ext/
+    "page_execution",
+    "gallery_execution",
+    "gallery_order",
+    "gallery_pages",
+    "provenance",
+    "complete_translations",
+    "code_comments",
+    "heading_slugs",
+    "search_zh",
+    "language_links",
+    "static_math",
+    "math_font",
+    "downloads",
 ]
 exclude_patterns = [
     "gallery/**.ipynb",  # downloads; as pages they would be executed a second time
@@ -51,6 +65,21 @@ html_theme = "furo"
 html_title = project
 html_baseurl = f"{guide_site_url}{guide_languages[language][0]}/"
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = [("languages.js", {"defer": "defer"})]
+html_favicon = "_static/favicon.svg"
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/languages.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+html_theme_options = {"sidebar_hide_name": False}
+html_search_language = "zh" if ZH else "en"
 templates_path = ["_templates"]
 html_copy_source = False  # "view this page" would show English in both languages
 html_show_sphinx = False
@@ -61,9 +90,10 @@ html_show_sphinx = False
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
-nb_execution_cache_path = str(BUILD / "cache" / "pages")
+guide_execution_cache = str(BUILD / "cache")
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
+nb_merge_streams = True  # else timing decides into how many boxes the output falls
 nb_code_prompt_show = "展开代码" if ZH else "Show the code"
 nb_code_prompt_hide = "收起代码" if ZH else "Hide the code"
 # else the gettext builder takes the text/plain output and misses the alt text of images
@@ -76,6 +106,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",  # every script is executed
+    "image_scrapers": ["figure_alt.scrape_figures"],  # figures need a description
     "ignore_pattern": r"/container/",
     "nested_sections": True,
     "abort_on_example_error": True,
