@@ -26,6 +26,7 @@ __all__ = [
     "Machine",
     "Obstacle",
     "code_runs",
+    "driver_branch",
     "driver_runs",
     "driver_serves",
     "find_gpu",
@@ -163,18 +164,27 @@ def driver_runs(driver: str, cuda: str, system: str) -> bool | None:
     return None if least is None or not numbers(driver) else numbers(driver) >= numbers(least)
 
 
+def driver_branch(driver: str) -> int:
+    """Give the branch of a driver: Windows drivers 580 to 582 all belong to branch 580."""
+    head = numbers(driver)[:1]
+    if not head:
+        return 0
+    branches = sorted({int(row.branch) for row in table(Toolkit)})
+    return max((branch for branch in branches if branch <= head[0]), default=head[0])
+
+
 def driver_serves(driver: str, capability: str) -> tuple[int | None, int | None]:
     """Give the oldest and newest driver branch for a GPU, where `driver` is outside of them.
 
     (None, None) means that the driver serves the GPU, or that nothing is known against it.
     """
-    branch = numbers(driver)[:1]
+    branch = driver_branch(driver)
     for row in table(GpuArchitecture):
         if numbers(row.capability_min) <= numbers(capability) <= numbers(row.capability_max):
             low, high = row.driver_branch_min, row.driver_branch_max
-            if branch and low and branch < (int(low),):
+            if branch and low and branch < int(low):
                 return int(low), None
-            if branch and high and branch > (int(high),):
+            if branch and high and branch > int(high):
                 return None, int(high)
     return None, None
 

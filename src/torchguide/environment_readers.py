@@ -1,0 +1,253 @@
+"""Read single fields out of the lines of a report: one small reader for each kind of line."""
+
+from __future__ import annotations
+
+import re
+
+from torchguide.environment import Device, Package
+from torchguide.environment_labels import (
+    NOTHING,
+    VERSION,
+    VERSION_RE,
+    Found,
+    read_labelled,
+    set_cuda,
+    set_text,
+    set_torch,
+    set_version,
+    set_yes_no,
+)
+
+__all__ = ["read"]
+
+_GPU_LINE = re.compile(
+    r"['\"]?GPU (\d{1,2}(?:,\d{1,2})*)['\"]?\s*(?::|\s{2,})\s*['\"]?(?P<name>[^'\"]+?)['\"]?,?$"
+)
+_SMI_ROW = re.compile(
+    r"\|\s{1,3}(\d{1,2}|N/A)\s{1,3}(\S.*?)\s+(?:On|Off|N/A|TCC|WDDM|MCDM)\s*\|\s*(?:[0-9A-F]{4,8}:|N/A)"
+)
+_CUDA_DEVICE = re.compile(r"\bCUDA:(\d{1,2}) \(([^,()]+(?:\([^)]*\)[^,()]*)?),")
+_COMFY = re.compile(r"^Name: cuda:(\d{1,2}) (.+?)(?: : \w+)?$")
+_FASTAI = re.compile(r"^gpu(\d{1,2})\s*: \d+MB \| (.+)$")
+_CSV = re.compile(r"^((?:NVIDIA|Tesla|GeForce|Quadro)[^,]+), (\d{3}\.\d+[.\d]*)")
+
+
+def _device(name: str) -> Device:
+    name = re.sub(r"\s*\(UUID: [^)]*\)?", "", name).strip(" ,")
+    told = re.search(r"\(arch=(\d+\.\d+)\)|compute capability (\d+\.\d+)", name)
+    if told:
+        return Device(name[: told.start()].strip(" ("), told.group(1) or told.group(2))
+    return Device(name)
+
+
+def _devices(found: Found, lines: list[str]) -> None:
+    for line in lines:
+        match = _GPU_LINE.match(line) or re.match(
+            r"GPU models and configuration ?: GPU (\d{1,2}(?:,\d{1,2})*): (?P<name>.+)$", line
+        )
+        if match and not NOTHING.match(match["name"]):
+            for index in match.group(1).split(","):
+                found.gpu("lines", index, _device(match["name"]))
+        row = _SMI_ROW.match(line)
+        if row:
+            found.gpu("smi", row.group(1), _device(row.group(2)))
+        for index, name in _CUDA_DEVICE.findall(line):
+            found.gpu("ultralytics", index, _device(name))
+        for reader, pattern in (("comfy", _COMFY), ("fastai", _FASTAI)):
+            named = pattern.match(line)
+            if named:
+                found.gpu(reader, named.group(1), _device(named.group(2)))
+        csv = _CSV.match(line)
+        if csv:
+            found.gpu("csv", str(len(found.gpus.get("csv", {}))), _device(csv.group(1)))
+
+
+def _smi(found: Found, lines: list[str]) -> None:
+    for number, line in enumerate(lines, 1):
+        if "NVIDIA-SMI" in line:
+            found.shown.append("nvidia-smi")
+            tool = re.search(r"NVIDIA-SMI (?:version\s*: )?(\d{3}\.\d+[.\d]*)", line)
+            if tool:
+                found.put("smi_tool", tool.group(1), number, line)
+        driver = re.search(r"(?:Driver|KMD) Version\s*: ?(\d{3}\.\d+[.\d]*)", line)
+        if driver:
+            found.put("driver", driver.group(1), number, line)
+        cuda = re.search(r"CUDA (?:UMD )?Version\s*: ?(\d+\.\d+|ERR!|N/A)", line)
+        if cuda and ("SMI" in line or line.startswith(("CUDA Version", "|"))):
+            found.put("driver_cuda", cuda.group(1), number, line)
+        module = re.search(
+            r"NVRM version: .*?Kernel Module(?: for \w+)?\s+(\d{3}\.\d+[.\d]*)", line
+        )
+        if module:
+            found.put("driver", module.group(1), number, line)
+
+
+_NAMES = (
+    "torch|pytorch|torchvision|torchaudio|numpy|cudatoolkit|cpuonly|pytorch-mutex|pytorch-cuda"
+    "|pytorch-gpu|pytorch-cpu"
+)
+_TAGGED = re.compile(
+    rf"\[(pip3?|conda)\]\s+({_NAMES})(?:==|\s+\(?)(\S+?)\)?(?:\s+(\S+))?(?:\s+(\S+))?\s*$"
+)
+_ROW = re.compile(
+    rf"({_NAMES})\s+(?:[✅✓✔]\s*)?(\d[\w.+!-]*)(?:>=\S*)?(?:\s+(\S+))?(?:\s+(\S+))?\s*$"
+)
+_PINNED = re.compile(rf"({_NAMES})==?([\w.+!-]+?)(?:=([\w.]+))?\s*$")
+_BUILD = re.compile(r"(?:py\d|h[0-9a-f]{6}|cuda|cpu|pypi|gpu|\d+$|<pip>|dev_)")
+
+
+def _packages(found: Found, lines: list[str]) -> None:
+    for number, line in enumerate(lines, 1):
+        tagged = _TAGGED.match(line)
+        if tagged:
+            tool, name, version, build, channel = tagged.groups()
+            if tool == "conda":
+                found.conda.setdefault(name, Package(version, build or "", channel or ""))
+            else:
+                found.pip.setdefault(name, Package(version))
+            continue
+        row = _ROW.match(line) or _PINNED.match(line)
+        if not row:
+            continue
+        name, version, build = row.group(1), row.group(2), row.group(3) or ""
+        channel = (row.group(4) or "") if row.re is _ROW else ""
+        if not version[0].isdigit() and name != "pytorch-mutex":
+            continue
+        if build and _BUILD.match(build):
+            found.shown.append("conda list")
+            found.conda.setdefault(name, Package(version, build, channel))
+        else:
+            found.shown.append("pip list")
+            found.pip.setdefault(name, Package(version))
+        if name == "torch":
+            found.put("torch", version, number, line, rank=2)
+
+
+_EXPRESSIONS: tuple[tuple[str, str], ...] = (
+    (r"torch\.__version__", "torch"),
+    (r"torchvision\.__version__", "torchvision"),
+    (r"torch\.version\.cuda", "torch_cuda"),
+    (r"torch\.cuda\.is_available(?:\(\))?", "cuda_available"),
+    (r"torch\.cuda\.device_count(?:\(\))?", "device_count"),
+    (r"torch\.cuda\.get_device_name\([^)]*\)", "gpu"),
+    (r"torch\.cuda\.get_device_capability\([^)]*\)", "capability"),
+    (r"torch\.cuda\.get_arch_list(?:\(\))?", "arch_list"),
+)
+_EXPRESSION = re.compile("|".join(f"(?P<{name}>{pattern})" for pattern, name in _EXPRESSIONS))
+_PROMPT = re.compile(r"^(?:>>>|\.\.\.|In ?\[\d*\]:|\$|PS |[A-Z]:\\)")
+_OUT = re.compile(r"^Out ?\[\d*\]: ?")
+
+
+def _answer(found: Found, name: str, value: str, line: int, text: str) -> None:
+    value = value.strip(" '\")(")
+    if name == "torch":
+        set_torch(found, value, line, text)
+    elif name == "torchvision" and VERSION_RE.match(value):
+        found.pip.setdefault("torchvision", Package(value))
+    elif name == "torch_cuda":
+        if value.startswith("None"):
+            found.put("torch_cuda", "cpu", line, text)
+        else:
+            set_cuda(found, value if value[:1].isdigit() else "", line, text)
+    elif name == "cuda_available":
+        set_yes_no("cuda_available")(found, value, line, text)
+    elif name == "device_count" and value.isdigit():
+        found.put("device_count", value, line, text)
+    elif name == "gpu" and re.match(r"[A-Z]", value) and not value.startswith("Traceback"):
+        found.gpu("session", str(len(found.gpus.get("session", {}))), _device(value))
+    elif name == "arch_list" and "sm_" in value:
+        found.put("arch_list", " ".join(re.findall(r"sm_\d+[af]?|compute_\d+", value)), line, text)
+
+
+def _session(found: Found, lines: list[str]) -> None:
+    for number, line in enumerate(lines, 1):
+        names = [match.lastgroup or "" for match in _EXPRESSION.finditer(line)]
+        if not names:
+            continue
+        last = list(_EXPRESSION.finditer(line))[-1]
+        here = re.match(
+            r"[)'\"\]]*\s*(?:returned|returns?|is|->|=>|:|=+)?\s*(.*)", line[last.end() :]
+        )
+        rest = (here.group(1) if here else "").strip()
+        if len(names) == 1 and re.match(r"['\"]?(?:\d|True|False|None|\[)", rest):
+            _answer(found, names[0], rest, number, line)
+            continue
+        following = [_OUT.sub("", text) for text in lines[number : number + len(names) + 2] if text]
+        until = next((i for i, text in enumerate(following) if _PROMPT.match(text)), len(following))
+        following = following[:until]
+        if following and len(names) > 1 and len(following[0].split()) == len(names):
+            following = following[0].split()
+        for name, value in zip(names, following, strict=False):
+            _answer(found, name, value, number + 1, value)
+
+
+_BANNER = re.compile(rf"\btorch-({VERSION})")
+
+
+_RUNNING: tuple[tuple[str, str, int], ...] = (
+    # field, pattern, rank: install commands and paths only count where nothing better is found
+    ("python", r"\bPython[- ](\d\.\d+\.\d+)\b", 1),
+    ("python", r"[/\\]python-?(\d\.\d+)[/\\]", 3),
+    (
+        "visible_devices",
+        r"""(?<!NVIDIA_)\bCUDA_VISIBLE_DEVICES['"\]]*\s*[:=]\s*['"]?([^\s'",;]*(?:,\s?\d+)*)""",
+        0,
+    ),
+    ("torch_cuda", r"\b(?:cudatoolkit|pytorch-cuda)=+(\d+\.\d+)", 3),
+    ("torch_cuda", r"^(?:- )?CUDA Runtime (\d+\.\d+)", 0),
+    ("torch_cuda", r"^CUDA {2,}(\d+\.\d+)$", 0),
+    ("toolkit", r"Cuda compilation tools, release (\d+\.\d+)", 0),
+    ("windows", r"(\bMSC v\.\d+|\bWindows-\d+|Microsoft Windows|^[A-Z]:\\|^PS [A-Z]:)", 0),
+    ("bits", r"\b(32)[- ]bit (?:\(Intel\)|runtime)", 0),
+)
+_RUNNING_RE = tuple((name, re.compile(pattern), rank) for name, pattern, rank in _RUNNING)
+
+
+def _running(found: Found, lines: list[str]) -> None:
+    """Read what stands in running text: banners, paths, prompts, variables."""
+    for number, line in enumerate(lines, 1):
+        for name, pattern, rank in _RUNNING_RE:
+            match = pattern.search(line)
+            if match:
+                found.put(name, match.group(1), number, line, rank=rank)
+        banner = _BANNER.search(line)
+        if banner and ".whl" not in line:
+            found.put("torch", banner.group(1), number, line, rank=1)
+        if re.match(r"(?:- )?NVCC architecture flags", line):
+            codes = re.findall(r"code=((?:sm|compute)_\d+[af]?)", line)
+            found.put("arch_list", " ".join(dict.fromkeys(codes)), number, line)
+
+
+def _lightning(found: Found, lines: list[str]) -> None:
+    """Read the nested report of PyTorch Lightning: `* CUDA:`, `- GPU:`, `- version:`."""
+    section = ""
+    for number, line in enumerate(lines, 1):
+        bare = line.lstrip("*- ")
+        if re.fullmatch(r"(CUDA|Packages|Lightning|System|GPU|Dependencies):?", bare):
+            section = bare.rstrip(":") if bare.endswith(":") else section
+        elif re.match(r"GPU: ?None", bare):
+            found.absent.add("gpus")
+        elif section in ("CUDA", "GPU") and re.match(r"available:", bare):
+            set_yes_no("cuda_available")(found, bare.partition(":")[2].strip(), number, line)
+            section = "CUDA"
+        elif section in ("CUDA", "GPU") and re.match(r"version:", bare):
+            value = bare.partition(":")[2].strip()
+            if value.startswith("None"):
+                found.put("torch_cuda", "cpu", number, line)
+            else:
+                set_cuda(found, value, number, line)
+        elif section == "GPU" and re.match(r"(NVIDIA|Tesla|GeForce|Quadro|TITAN|A\d+)", bare):
+            found.gpu("lightning", str(len(found.gpus.get("lightning", {}))), _device(bare))
+        elif section == "System" and re.match(r"OS:|python:", bare):
+            key, _, value = bare.partition(":")
+            (set_text("os") if key == "OS" else set_version("python"))(
+                found, value.strip(), number, line
+            )
+
+
+def read(lines: list[str]) -> Found:
+    """Let every reader read the lines."""
+    found = Found()
+    for reader in (read_labelled, _smi, _devices, _packages, _session, _lightning, _running):
+        reader(found, lines)
+    return found
