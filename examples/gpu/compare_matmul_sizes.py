@@ -30,8 +30,8 @@ for device in devices:
 # The matrices have only :math:`3n^2` elements: the larger they are, the more work is done with each number that is read.
 
 
+# Counts the additions and multiplications in a product of n × n matrices.
 def count_flop(n: int) -> int:
-    """Count the additions and multiplications in a product of n × n matrices."""
     return 2 * n**3
 
 
@@ -43,16 +43,16 @@ for n in (100, 1000, 10_000):
 # ----------------
 #
 # An accelerator works on its own: the call returns when the product is queued, long before it is done.
-# ``measure`` waits for the device around each sample, leaves out the first calls, and reports the median.
+# ``measure`` waits for the device around each sample and leaves out the first calls; the best sample is the one that other programs disturbed least.
 from torchguide.timing import measure
 
 
+# Measures the FLOP per second of a product of n × n matrices.
 def rate(n: int, device: str, dtype: torch.dtype = torch.float32) -> float:
-    """Measure the FLOP per second of a product of n × n matrices."""
     a = torch.rand(n, n, device=device, dtype=dtype)
     b = torch.rand(n, n, device=device, dtype=dtype)
     measured = measure(lambda: a @ b, device=device, repeats=7)
-    return count_flop(n) / measured.median
+    return count_flop(n) / measured.best
 
 
 torch.manual_seed(0)

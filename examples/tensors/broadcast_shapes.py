@@ -70,8 +70,8 @@ print(f"loss of perfect predictions: {difference.square().mean():.4f}")
 # The wrong loss runs without an error, falls and settles like any other.
 
 
+# Fits y = w x + b to the target and returns w and b.
 def train(target: torch.Tensor) -> tuple[float, float]:
-    """Fit y = w x + b to the target; return w and b."""
     parameters = torch.zeros(2, requires_grad=True)
     optimizer = torch.optim.SGD([parameters], lr=0.3)
     for _ in range(100):
@@ -104,7 +104,7 @@ fig, ax = plt.subplots(figsize=(4.5, 3.4), layout="constrained", num=name)
 ax.plot(x, target, ".", color="0.5")
 ax.plot(x, right[0] * x + right[1], color="C0", label="$(N, 1) - (N, 1)$")
 ax.plot(x, wrong[0] * x + wrong[1], "--", color="C1", label="$(N, 1) - (N,)$")
-ax.set(xlabel="$x$", ylabel="$y$")
+ax.set(xlabel="$x$", ylabel="$y$", xticks=[-1, 0, 1])
 ax.legend()
 plt.show()
 

@@ -42,8 +42,8 @@ print("device:", x.device)
 #    \frac{\partial L}{\partial b} = \frac{2}{N} \sum_{i=1}^{N} (w x_i + b - y_i)
 
 
+# Returns the loss and its derivatives by w and b.
 def loss_and_gradients(w: float, b: float) -> tuple[float, float, float]:
-    """Return the loss and its derivatives by w and b."""
     error = w * x + b - y
     loss = error.square().mean()
     return loss.item(), 2 * (error * x).mean().item(), 2 * error.mean().item()

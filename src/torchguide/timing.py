@@ -50,6 +50,11 @@ class Measurement:
         return statistics.median(self.samples)
 
     @property
+    def best(self) -> float:
+        """Seconds per call in the fastest sample, which other programs disturbed least."""
+        return min(self.samples)
+
+    @property
     def iqr(self) -> float:
         """Seconds between the first and the third quartile: the spread of the middle half."""
         if len(self.samples) == 1:
