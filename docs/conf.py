@@ -83,6 +83,8 @@ html_search_language = "zh" if ZH else "en"
 templates_path = ["_templates"]
 html_copy_source = False  # "view this page" would show English in both languages
 html_show_sphinx = False
+html_show_copyright = False  # the page's foot names the licences in both languages
+html_use_index = False  # no page fills it
 
 # -- Pages: MyST-NB -------------------------------------------------------------
 # https://myst-nb.readthedocs.io/en/latest/configuration.html

@@ -153,7 +153,8 @@ def test_search_switch_and_theme_are_reached_by_tab_and_seen(page, address):
     assert "sidebar-search" in names
     assert any(in_switch for _name, in_switch, _outlined in seen)
     assert "theme-toggle" in names
-    assert [name for name, _in_switch, outlined in seen if not outlined] == []
+    # after the last element the focus is on the page itself
+    assert [name for name, _, outlined in seen if not outlined and name != "body"] == []
 
 
 def test_the_menu_of_a_phone_opens_by_keyboard(phone, address):
