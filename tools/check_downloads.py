@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import asyncio
 import os
 import re
 import subprocess
@@ -21,19 +22,22 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellControlSignal
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+
+from warm_kernels import warm_kernels  # noqa: E402  # found through the line above
+
 LANGUAGES = {"en": "en", "zh_CN": "zh-cn"}
 SECONDS = 120  # for one file; a reader's patience is shorter, a busy machine slower
 WORKERS = 2
 
-# Runs in a new process whose working folder is that of the notebook.
-RUN_NOTEBOOK = """
-import sys, nbclient, nbformat
-notebook = nbformat.read(sys.argv[1], as_version=4)
-nbformat.validate(notebook)
-nbclient.NotebookClient(notebook, timeout={seconds}, kernel_name="python3").execute()
-"""
 # Says where modules come from; nothing may come from the repository.
 FIND_MODULES = """
 import importlib.util, sys
@@ -52,47 +56,79 @@ class Outcome:
     seconds: float = 0.0
 
 
-def unpack(site: Path, language: str, target: Path) -> tuple[Path, dict[str, str]]:
-    """Unpack the course and install its wheel; return the folder, and the environment to run in."""
-    with zipfile.ZipFile(site / LANGUAGES[language] / "downloads" / "course.zip") as course:
+def unpack(site: Path, language: str, target: Path) -> Path:
+    """Unpack the course of a language and return its folder."""
+    archive = site / LANGUAGES[language] / "downloads" / "course.zip"
+    if not archive.is_file():
+        raise SystemExit(f"{archive} is missing; build the site first: nox -s docs")
+    with zipfile.ZipFile(archive) as course:
         course.extractall(target)
+    return target / "course"
+
+
+def install(wheels: list[Path], target: Path) -> dict[str, str]:
+    """Install the wheels that the archives carry; return the variables to run with."""
     packages = target / "packages"
-    for wheel in target.glob("course/torchguide-*.whl"):
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    for wheel in {wheel.read_bytes(): wheel for wheel in wheels}.values():
         command = [*pip, "--disable-pip-version-check", "--target", str(packages), str(wheel)]
         subprocess.run(command, check=True, cwd=target)
-    settings = {"PYTHONPATH": str(packages), "MPLBACKEND": "agg"}
-    settings |= {"OMP_NUM_THREADS": "1", "IPYTHONDIR": str(target / "ipython")}
-    return target / "course", os.environ | settings
+    return {
+        "PYTHONPATH": str(packages),
+        "IPYTHONDIR": str(target / "ipython"),
+        "OMP_NUM_THREADS": "1",  # as many runs as cores
+    }
 
 
-def imported_from_here(folder: Path, env: dict[str, str]) -> str:
+def imported_from_here(folder: Path, variables: dict[str, str]) -> str:
     """Say which of the repository's modules the downloads could import; "" if none."""
     modules = [path.stem for place in ("docs/_ext", "tools") for path in ROOT.glob(f"{place}/*.py")]
     command = [sys.executable, "-c", FIND_MODULES, "torchguide", *modules]
     found = subprocess.run(
-        command, cwd=folder, env=env, check=True, capture_output=True, text=True
+        command, cwd=folder, env=os.environ | variables, check=True, capture_output=True, text=True
     ).stdout
     origins = dict(line.split(" ", 1) for line in found.splitlines())
     ours = [name for name, origin in origins.items() if Path(origin or "/").is_relative_to(ROOT)]
     return f"from the repository, not from the archive: {', '.join(ours)}" if ours else ""
 
 
-def run(file: Path, folder: Path, language: str, env: dict[str, str]) -> Outcome:
+def run(file: Path, name: str, variables: dict[str, str]) -> Outcome:
     """Run a script or a notebook in its own folder."""
-    name = f"{language} {file.relative_to(folder).as_posix()}"
-    notebook = ["-c", RUN_NOTEBOOK.format(seconds=SECONDS)] if file.suffix == ".ipynb" else []
     started = time.monotonic()
+    fault = run_notebook(file) if file.suffix == ".ipynb" else run_script(file, variables)
+    return Outcome(name, fault, time.monotonic() - started)
+
+
+def run_script(script: Path, variables: dict[str, str]) -> str:
+    """Run a script in a new process; return what is wrong, or nothing."""
     try:
         done = subprocess.run(
-            [sys.executable, *notebook, file.name], cwd=file.parent, env=env, timeout=SECONDS,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            [sys.executable, script.name], cwd=script.parent, timeout=SECONDS, check=False,
+            env=os.environ | variables | {"MPLBACKEND": "agg"},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return Outcome(name, f"not done after {SECONDS} seconds", time.monotonic() - started)
-    output = done.stdout.decode("utf-8", "replace")
-    fault = "\n".join(output.splitlines()[-20:]) or f"exit status {done.returncode}"
-    return Outcome(name, fault if done.returncode else "", time.monotonic() - started)
+        return f"not done after {SECONDS} seconds"
+    output = done.stdout.decode("utf-8", "replace").splitlines()[-20:]
+    return "\n".join([f"exit status {done.returncode}", *output]) if done.returncode else ""
+
+
+def run_notebook(file: Path) -> str:
+    """Run a notebook in a new kernel; return what is wrong, or nothing."""
+    with tempfile.TemporaryDirectory(prefix="kernel-") as folder:
+        manager = AsyncKernelManager(connection_file=str(Path(folder, "k.json")))
+        if sys.platform != "win32":
+            manager.transport = "ipc"  # else each kernel warns of its open port
+        try:
+            notebook = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]  # has no types
+            nbformat.validate(notebook)
+            resources: dict[str, Any] = {"metadata": {"path": str(file.parent)}}
+            client = NotebookClient(notebook, km=manager, timeout=SECONDS, resources=resources)
+            client.owns_km = True  # so that it ends with the notebook
+            asyncio.run(client.async_execute())  # execute() would leave its loop open
+        except (CellControlSignal, nbformat.ValidationError, RuntimeError, TimeoutError) as error:
+            return re.sub(r"\x1b\[[0-9;]*m", "", str(error)) or repr(error)
+    return ""
 
 
 def program(script: Path) -> list[str]:
@@ -133,17 +169,19 @@ def main(arguments: list[str] | None = None) -> int:
     languages = options.languages or list(LANGUAGES)
     if unknown := set(languages) - set(LANGUAGES):
         parser.error(f"unknown: {', '.join(unknown)}; languages: {', '.join(LANGUAGES)}")
-    outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="downloads-") as temporary:
-        jobs, folders = [], {}
-        for language in languages:
-            folder, env = unpack(options.site, language, Path(temporary, language))
-            folders[language] = folder
-            outcomes.append(Outcome(f"{language} on its own", imported_from_here(folder, env)))
-            files = sorted([*folder.rglob("*.py"), *folder.rglob("*.ipynb")])
-            jobs += [(file, folder, language, env) for file in files]
-        with ThreadPoolExecutor(WORKERS) as pool:
-            outcomes += pool.map(lambda job: run(*job), jobs)
+        target = Path(temporary).resolve()
+        folders = {each: unpack(options.site, each, target / each) for each in languages}
+        files = {
+            f"{language} {path.relative_to(folder).as_posix()}": path
+            for language, folder in folders.items()
+            for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.ipynb")])
+        }
+        wheels = [wheel for each in folders.values() for wheel in each.glob("torchguide-*.whl")]
+        variables = install(wheels, target)
+        outcomes = [Outcome("on their own", imported_from_here(target, variables))]
+        with warm_kernels(environ=variables), ThreadPoolExecutor(WORKERS) as pool:
+            outcomes += pool.map(lambda name: run(files[name], name, variables), files)
         outcomes += compare(folders)
     for each in outcomes:
         print(f"{'FAILED' if each.fault else 'passed'} {each.seconds:5.1f} s  {each.name}")
