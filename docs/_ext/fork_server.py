@@ -44,7 +44,7 @@ def serve(channel: socket.socket, modules: list[str]) -> dict[str, Any]:
     """Fork for every request until all clients are gone; return in each child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends our clients, and so us
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # kernels that end leave no zombies
-    preload(modules)
+    variables = preload(modules)
     gc.freeze()  # children neither scan nor copy what they share with us
     while True:
         data, descriptors, _, _ = socket.recv_fds(channel, 1 << 20, 1)
@@ -56,20 +56,26 @@ def serve(channel: socket.socket, modules: list[str]) -> dict[str, Any]:
             pid = os.fork()
         if pid == 0:
             channel.close()
-            return {**json.loads(data), "reply": descriptors[0]}
+            return {**json.loads(data), "reply": descriptors[0], "variables": variables}
         os.close(descriptors[0])
 
 
-def preload(modules: list[str]) -> None:
-    """Import modules; one that fails will say so in the page that needs it."""
+def preload(modules: list[str]) -> dict[str, str]:
+    """Import modules and return the environment variables that they set.
+
+    One that fails will say so in the page that needs it.
+    """
     environ = os.environ.copy()
     os.environ["MPLBACKEND"] = INLINE
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # a warning of ipykernel's debugger
     for name in (*KERNEL, *modules):
         with contextlib.suppress(ImportError, OSError):
             importlib.import_module(name)
+    ours = {"MPLBACKEND", "PYDEVD_DISABLE_FILE_VALIDATION", *environ}
+    variables = {name: value for name, value in os.environ.items() if name not in ours}
     os.environ.clear()
     os.environ.update(environ)
+    return variables
 
 
 def settle(request: dict[str, Any]) -> None:
@@ -83,7 +89,7 @@ def settle(request: dict[str, Any]) -> None:
     os.setsid()  # its own process group, as jupyter_client gives kernels
     os.chdir(request["cwd"])
     os.environ.clear()
-    os.environ.update(request["env"])
+    os.environ.update({**request["variables"], **request["env"]})
     os.environ["JPY_PARENT_PID"] = str(parent)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     launcher = sys.modules["ipykernel_launcher"].__file__

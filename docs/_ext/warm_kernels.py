@@ -150,7 +150,7 @@ def end_group(group: int) -> None:
 @contextmanager
 def warm_kernels(
     *, environ: dict[str, str], fork: bool = True, modules: Sequence[str] = MODULES
-) -> Iterator[None]:
+) -> Iterator[int | None]:
     """Start all kernels of this process with WarmProvisioner, forked where that is possible.
 
     Args:
@@ -158,23 +158,27 @@ def warm_kernels(
             read when torch is loaded.
         fork: False for ordinary kernels everywhere.
         modules: what the helper imports.
+
+    Yields:
+        The helper's process id; None where there is no helper.
     """
     factory = KernelProvisionerFactory.instance()
-    default = factory.default_provisioner_name
+    before = factory.default_provisioner_name, WarmProvisioner.helper, WarmProvisioner.environ
     factory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:WarmProvisioner", factory.GROUP_NAME)
     factory.default_provisioner_name = NAME
-    WarmProvisioner.environ = environ
+    helper: socket.socket | None = None
     server: subprocess.Popen[bytes] | None = None
     if fork and sys.platform == "linux":
         with suppress(OSError):
-            WarmProvisioner.helper, server = _start_helper(environ, modules)
+            helper, server = _start_helper(environ, modules)
+    WarmProvisioner.helper, WarmProvisioner.environ = helper, environ
     try:
-        yield
+        yield server.pid if server is not None else None
     finally:
-        factory.default_provisioner_name = default
-        if WarmProvisioner.helper is not None and server is not None:
-            WarmProvisioner.helper.close()  # the helper ends, and whatever kernel is left
-            WarmProvisioner.helper = None
+        factory.default_provisioner_name = before[0]
+        WarmProvisioner.helper, WarmProvisioner.environ = before[1:]
+        if helper is not None and server is not None:
+            helper.close()  # the server ends, and whatever kernel is left
             server.wait()
         for group in tuple(WarmProvisioner.groups):  # left by Ctrl-C
             end_group(group)
