@@ -50,6 +50,13 @@ def initialisation(s: Snapshot) -> Iterator[Finding]:
         yield Finding("cuda-init-failed", "error", (quoted(sign),), fix)
 
 
+def extensions(s: Snapshot) -> Iterator[Finding]:
+    """Find an extension being compiled with another CUDA than torch was."""
+    sign = s.has_sign("toolkit-mismatch")
+    if sign and "accepting this combination" not in sign.text:
+        yield Finding("toolkit-mismatch", "error", (quoted(sign),), ("nvcc --version",))
+
+
 def conflicts(s: Snapshot) -> Iterator[Finding]:
     """Find packages that pip says want another torch."""
     for sign in s.signs:
@@ -95,4 +102,4 @@ def unexplained(s: Snapshot) -> Iterator[Finding]:
         yield Finding("cuda-unavailable", "error", (quoted(sign),), ("nvidia-smi",))
 
 
-RULES = (torch_itself, glibc, initialisation, conflicts, launcher, notes)
+RULES = (torch_itself, glibc, initialisation, extensions, conflicts, launcher, notes)

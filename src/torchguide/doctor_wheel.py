@@ -164,8 +164,8 @@ def fits(torch: str, name: str, version: str) -> bool | None:
     """Tell whether a torchvision or torchaudio fits a torch, or None if not known."""
     pair = compat.pair_of(torch)
     wanted = getattr(pair, name) if pair else ""
-    if not wanted or not numbers(version):
-        return None
+    if not wanted or not numbers(version) or numbers(version) < (0, 3):
+        return None  # torchvision 0.2 was plain Python
     ours, theirs = numbers(version)[:2], numbers(wanted)[:2]
     if numbers(torch)[:2] >= ABI_STABLE[name]:
         return ours >= ABI_FIRST[name]

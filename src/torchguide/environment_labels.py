@@ -192,7 +192,7 @@ def _launcher(name: str) -> _Handler:
 
 # labels that say themselves what they are, found anywhere in a line
 _ANYWHERE: tuple[tuple[str, _Handler], ...] = (
-    (r"py?torch[_ ]version(?: ?\([^)]*\))?|pytorch ?版本|torch ?版本", set_torch),
+    (r"(?:py)?torch[_ ]version(?: ?\([^)]*\))?|pytorch ?版本|torch ?版本", set_torch),
     (r"CUDA used to build PyTorch|cuda_compiled_version|torch cuda(?: version)?", set_cuda),
     (r"ROCM used to build PyTorch|hip_compiled_version|torch hip version", _rocm),
     (r"XPU used to build PyTorch", _xpu),

@@ -29,6 +29,7 @@ _SMI_ROW = re.compile(
 _CUDA_DEVICE = re.compile(r"\bCUDA:(\d{1,2}) \(([^,()]+(?:\([^)]*\)[^,()]*)?),")
 _COMFY = re.compile(r"^Name: cuda:(\d{1,2}) (.+?)(?: : \w+)?$")
 _FASTAI = re.compile(r"^gpu(\d{1,2})\s*: \d+MB \| (.+)$")
+_XPU = re.compile(r"^\[(\d{1,2})\] _XpuDeviceProperties\(name='([^']+)'")
 _CSV = re.compile(r"^((?:NVIDIA|Tesla|GeForce|Quadro)[^,]+), (\d{3}\.\d+[.\d]*)")
 
 
@@ -43,7 +44,8 @@ def _device(name: str) -> Device:
 def _devices(found: Found, lines: list[str]) -> None:
     for line in lines:
         match = _GPU_LINE.match(line) or re.match(
-            r"GPU models and configuration ?: GPU (\d{1,2}(?:,\d{1,2})*): (?P<name>.+)$", line
+            r"(?:GPU models and configuration|nvidia_gpu_models) ?: GPU (\d{1,2}(?:,\d{1,2})*): (?P<name>.+)$",
+            line,
         )
         if match and not NOTHING.match(match["name"]):
             for index in match.group(1).split(","):
@@ -53,7 +55,7 @@ def _devices(found: Found, lines: list[str]) -> None:
             found.gpu("smi", row.group(1), _device(row.group(2)))
         for index, name in _CUDA_DEVICE.findall(line):
             found.gpu("ultralytics", index, _device(name))
-        for reader, pattern in (("comfy", _COMFY), ("fastai", _FASTAI)):
+        for reader, pattern in (("comfy", _COMFY), ("fastai", _FASTAI), ("xpu", _XPU)):
             named = pattern.match(line)
             if named:
                 found.gpu(reader, named.group(1), _device(named.group(2)))
@@ -90,14 +92,22 @@ _TAGGED = re.compile(
     rf"\[(pip3?|conda)\]\s+({_NAMES})(?:==|\s+\(?)(\S+?)\)?(?:\s+(\S+))?(?:\s+(\S+))?\s*$"
 )
 _ROW = re.compile(
-    rf"({_NAMES})\s+(?:[✅✓✔]\s*)?(\d[\w.+!-]*)(?:>=\S*)?(?:\s+(\S+))?(?:\s+(\S+))?\s*$"
+    rf"({_NAMES})\s+(?:[✅✓✔]\s*)?(\d[\w.+-]*)(?:[<>=!~][^\s;]*)?(?:;.*)?"
+    r"(?:\s+(\S+))?(?:\s+(\S+))?\s*$"
 )
 _PINNED = re.compile(rf"({_NAMES})==?([\w.+!-]+?)(?:=([\w.]+))?\s*$")
 _BUILD = re.compile(r"(?:py\d|h[0-9a-f]{6}|cuda|cpu|pypi|gpu|\d+$|<pip>|dev_)")
 
 
 def _packages(found: Found, lines: list[str]) -> None:
-    for number, line in enumerate(lines, 1):
+    shown = ""
+    for number, raw in enumerate(lines, 1):
+        line = raw.replace(" | ", "   ").strip("| ") if "|" in raw else raw
+        if line.startswith("Name: "):  # pip show
+            shown = line[6:].strip()
+        elif line.startswith("Version: ") and re.fullmatch(_NAMES, shown):
+            found.shown.append("pip list")
+            found.pip.setdefault(shown, Package(line[9:].strip()))
         tagged = _TAGGED.match(line)
         if tagged:
             tool, name, version, build, channel = tagged.groups()
@@ -181,7 +191,7 @@ def _session(found: Found, lines: list[str]) -> None:
             _answer(found, name, value, number + 1, value)
 
 
-_BANNER = re.compile(rf"\btorch-({VERSION})")
+_BANNER = re.compile(rf"\btorch(?:-({VERSION})|[ -]({VERSION}) (?=CUDA:\d|CPU))")
 
 
 _RUNNING: tuple[tuple[str, str, int], ...] = (
@@ -198,6 +208,8 @@ _RUNNING: tuple[tuple[str, str, int], ...] = (
     ("torch_cuda", r"^CUDA {2,}(\d+\.\d+)$", 0),
     ("toolkit", r"Cuda compilation tools, release (\d+\.\d+)", 0),
     ("windows", r"(\bMSC v\.\d+|\bWindows-\d+|Microsoft Windows|^[A-Z]:\\|^PS [A-Z]:)", 0),
+    ("windows", r"(WDDM|Driver-Model)", 1),
+    ("linux", r"(Persistence-M)", 1),
     ("bits", r"\b(32)[- ]bit (?:\(Intel\)|runtime)", 0),
 )
 _RUNNING_RE = tuple((name, re.compile(pattern), rank) for name, pattern, rank in _RUNNING)
@@ -212,7 +224,7 @@ def _running(found: Found, lines: list[str]) -> None:
                 found.put(name, match.group(1), number, line, rank=rank)
         banner = _BANNER.search(line)
         if banner and ".whl" not in line:
-            found.put("torch", banner.group(1), number, line, rank=1)
+            found.put("torch", banner.group(1) or banner.group(2), number, line, rank=1)
         if re.match(r"(?:- )?NVCC architecture flags", line):
             codes = re.findall(r"code=((?:sm|compute)_\d+[af]?)", line)
             found.put("arch_list", " ".join(dict.fromkeys(codes)), number, line)
@@ -223,8 +235,8 @@ def _lightning(found: Found, lines: list[str]) -> None:
     section = ""
     for number, line in enumerate(lines, 1):
         bare = line.lstrip("*- ")
-        if re.fullmatch(r"(CUDA|Packages|Lightning|System|GPU|Dependencies):?", bare):
-            section = bare.rstrip(":") if bare.endswith(":") else section
+        if re.fullmatch(r"(?i:CUDA|Packages|Lightning|System|GPU|Dependencies):", bare):
+            section = bare.rstrip(":").upper()
         elif re.match(r"GPU: ?None", bare):
             found.absent.add("gpus")
         elif section in ("CUDA", "GPU") and re.match(r"available:", bare):
@@ -238,7 +250,7 @@ def _lightning(found: Found, lines: list[str]) -> None:
                 set_cuda(found, value, number, line)
         elif section == "GPU" and re.match(r"(NVIDIA|Tesla|GeForce|Quadro|TITAN|A\d+)", bare):
             found.gpu("lightning", str(len(found.gpus.get("lightning", {}))), _device(bare))
-        elif section == "System" and re.match(r"OS:|python:", bare):
+        elif section == "SYSTEM" and re.match(r"OS:|python:", bare):
             key, _, value = bare.partition(":")
             (set_text("os") if key == "OS" else set_version("python"))(
                 found, value.strip(), number, line

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UnusableTextError", "parse"]
 
+_BOX = re.compile(r"\.dockerenv|\bdocker run\b|root@[0-9a-f]{12}\b")
 _LIMIT = 4_000_000  # characters; a report has some thousand
 _TOPIC = re.compile(r"torch|cuda|nvidia|\bgpu|python|\bpip\b|conda|driver|numpy", re.IGNORECASE)
 
@@ -134,7 +135,7 @@ def _snapshot(found: Found, signs: tuple[Sign, ...], lines: list[str]) -> Snapsh
         torch=torch,
         torch_cuda=_cuda(found, torch),
         architectures=tuple((fields.get("arch_list") or _arch_signs(signs)).split()),
-        cuda_available=_available(fields, signs),
+        cuda_available=_available(found, signs),
         driver=fields.get("driver"),
         driver_cuda=cuda if cuda and cuda[0].isdigit() else _found_version(signs),
         gpus=gpus,
@@ -145,7 +146,7 @@ def _snapshot(found: Found, signs: tuple[Sign, ...], lines: list[str]) -> Snapsh
         kernel=kernel,
         glibc=glibc.group(1) if glibc else None,
         wsl=wsl,
-        container=True if any(re.search(r"/\.dockerenv|docker", line) for line in lines) else None,
+        container=True if any(_BOX.search(line) for line in lines) else None,
         jetson=tegra,
         toolkit=fields.get("toolkit"),
         manager="conda" if found.conda and not found.pip else None,
@@ -180,7 +181,7 @@ def _system(found: Found, platform: str) -> str | None:
         return "windows"
     if re.search(r"linux|ubuntu|debian|centos|red hat|rocky|posix|fedora|suse|\bos arch", told):
         return "linux"
-    return "windows" if "windows" in fields else None
+    return next((name for name in ("windows", "linux") if name in fields), None)
 
 
 def _wsl(kernel: str | None, fields: dict[str, str], system: str | None) -> int | None:
@@ -195,7 +196,7 @@ def _wsl(kernel: str | None, fields: dict[str, str], system: str | None) -> int 
 
 
 def _gpus(found: Found) -> tuple[Device, ...]:
-    order = ("lines", "smi", "ultralytics", "type", "comfy", "fastai", "csv", "lightning")
+    order = ("lines", "smi", "ultralytics", "type", "comfy", "fastai", "csv", "lightning", "xpu")
     best: dict[str, Device] = {}
     for reader in (*order, "session", "models"):
         devices = found.gpus.get(reader, {})
@@ -275,9 +276,13 @@ def _os_name(fields: dict[str, str], wsl: int | None, system: str | None) -> str
     return f"{name} (WSL{wsl})" if name and wsl and "WSL" not in name else name
 
 
-def _available(fields: dict[str, str], signs: tuple[Sign, ...]) -> bool | None:
+def _available(found: Found, signs: tuple[Sign, ...]) -> bool | None:
+    fields = found.fields
+    found_devices = bool(found.gpus.get("ultralytics") or found.gpus.get("comfy"))
     if "cuda_available" in fields:
         return fields["cuda_available"] == "yes"
+    if found_devices or any(sign.id in ("arch-warning", "arch-found") for sign in signs):
+        return True  # torch has named the device
     if any(sign.id in ("not-compiled", "no-gpus", "wants-gpu", "driver-old") for sign in signs):
         return False
     return None
