@@ -16,14 +16,15 @@ FAINT_TEXT = """() => {
     return [numbers[0] * scale, numbers[1] * scale, numbers[2] * scale, numbers[3] ?? 1];
   };
   const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3]));
-  const ground = (element) => {
-    const layers = [];
-    for (let at = element; at; at = at.parentElement) {
-      const color = parse(getComputedStyle(at).backgroundColor);
-      layers.push(color);
-      if (color[3] === 1) break;
+  // the colour behind an element and the opacity that it inherits, each element once
+  const known = new Map([[null, [[255, 255, 255], 1]]]);
+  const around = (element) => {
+    if (!known.has(element)) {
+      const [under, opacity] = around(element.parentElement);
+      const style = getComputedStyle(element);
+      known.set(element, [over(parse(style.backgroundColor), under), opacity * style.opacity]);
     }
-    return layers.reverse().reduce((under, top) => over(top, under), [255, 255, 255]);
+    return known.get(element);
   };
   const luminance = (color) => {
     const [r, g, b] = color.map((c) => {
@@ -40,9 +41,7 @@ FAINT_TEXT = """() => {
     if (!text || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
     if (element.closest("script, style, noscript, svg") || !element.getClientRects().length) continue;
     const style = getComputedStyle(element);
-    let opacity = 1;
-    for (let at = element; at; at = at.parentElement) opacity *= getComputedStyle(at).opacity;
-    const under = ground(element);
+    const [under, opacity] = around(element);
     const color = parse(style.color);
     const [a, b] = [over([...color.slice(0, 3), color[3] * opacity], under), under].map(luminance);
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
