@@ -5,8 +5,8 @@
     python tools/run_examples.py transpose_strides      one script, by its name
     python tools/run_examples.py --seconds 20 --gigabytes 4
 
-A script that takes too long is run a second time, because another program may have
-been busy; the better run counts.
+Other programs must not fail a script: time in which it was ready and got no processor is
+not counted (Linux tells how much that was), and one that took too long is run once more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SECONDS = 10.0  # of wall-clock time on two cores; the reader is waiting
+SECONDS = 10.0  # on two cores; the reader is waiting
 GIGABYTES = 2.0  # of 10^9 bytes, the peak of resident memory; small laptops have 8
 LAST_LINES = 15  # of a failed script's output
 
@@ -33,7 +33,7 @@ class Outcome:
     """What one run of a script took, and how it ended.
 
     Attributes:
-        seconds: Wall-clock time from start to end, or to being stopped.
+        seconds: Time from start to end, or to being stopped, without waiting for a processor.
         gigabytes: Peak of resident memory; None where the system does not tell.
         status: Exit status; None if the script was stopped at the end of its time.
         output: What it printed, errors included.
@@ -70,7 +70,6 @@ def run(script: Path, seconds: float) -> Outcome:
     path = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
-        start = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, str(script)],
             cwd=folder,
@@ -81,29 +80,43 @@ def run(script: Path, seconds: float) -> Outcome:
             start_new_session=True,  # so that its children can be stopped with it
         )
         try:
-            status, gigabytes = _wait(process, start + seconds)
+            status, gigabytes, taken = _wait(process, seconds)
         finally:
             _stop(process)
-        taken = time.perf_counter() - start
         output.seek(0)
         text = output.read().decode(errors="replace")
     return Outcome(taken, gigabytes, status, text)
 
 
-def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int | None, float | None]:
-    """Wait for a process until the deadline; return its exit status and its peak memory."""
+def _wait(
+    process: subprocess.Popen[bytes], seconds: float
+) -> tuple[int | None, float | None, float]:
+    """Wait until a process ends or its time is over; return status, peak memory and time."""
+    start = time.perf_counter()
     if sys.platform == "win32":  # no wait4 there, and no measure of memory
+        status = None
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(deadline - time.perf_counter()), None
-        return None, None
-    while time.perf_counter() < deadline:
+            status = process.wait(seconds)
+        return status, None, time.perf_counter() - start
+    taken = 0.0
+    while taken < seconds:
+        waited = _waited(process.pid)
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        taken = time.perf_counter() - start - waited
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
             unit = 1 if sys.platform == "darwin" else 1024  # bytes on macOS, else KiB
-            return process.returncode, usage.ru_maxrss * unit / 1e9
+            return process.returncode, usage.ru_maxrss * unit / 1e9, taken
         time.sleep(0.02)
-    return None, None
+    return None, None, taken
+
+
+def _waited(pid: int) -> float:
+    """Return the seconds in which a process was ready to run and got no processor."""
+    try:  # nanoseconds: running, waiting for a processor, and a count; of the main thread
+        return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
+    except (OSError, IndexError):  # another system, or a kernel that does not count
+        return 0.0
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

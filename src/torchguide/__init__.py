@@ -11,16 +11,24 @@ import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from torchguide import compat as compat
     from torchguide import devices as devices
+    from torchguide import doctor as doctor
+    from torchguide import environment as environment
     from torchguide import figures as figures
+    from torchguide import install as install
     from torchguide import timing as timing
 
     __version__: str
 
 __all__ = [
     "__version__",
+    "compat",
     "devices",
+    "doctor",
+    "environment",
     "figures",
+    "install",
     "timing",
 ]
 

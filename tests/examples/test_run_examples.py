@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from run_examples import Outcome, choose_scripts, find_scripts, judge
+import run_examples
+from run_examples import Outcome, choose_scripts, find_scripts, judge, run
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "run_examples.py"
 GOOD = "print('fine')\n"
@@ -42,6 +43,16 @@ def test_a_slow_script_is_stopped_and_named_with_its_budget(run_tool):
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "1 passed, 1 failed"
     assert "a/slow_one.py took longer than its budget of 2 s" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows counts no waiting")
+def test_waiting_for_a_processor_is_not_counted(tmp_path, monkeypatch):
+    script = tmp_path / "short_one.py"
+    script.write_text("import time\ntime.sleep(1)\n", "utf-8")
+    monkeypatch.setattr(run_examples, "_waited", lambda _: 60.0)
+    assert run(script, seconds=0.5).status == 0
+    monkeypatch.setattr(run_examples, "_waited", lambda _: 0.0)
+    assert run(script, seconds=0.5).status is None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell a child's peak memory")
