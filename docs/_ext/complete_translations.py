@@ -5,6 +5,8 @@ Also keeps formulas out of the messages: a translated one becomes "::" on MyST p
 
 from __future__ import annotations
 
+import gettext
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from catalogs import Entry, catalog_folders, is_source, page_catalog, read_entri
 from message_markup import MARKDOWN, RST, differences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
@@ -50,10 +52,31 @@ def check_catalogs(app: Sphinx) -> None:
     for folder in catalog_folders(app.config, source_folder):
         for path in sorted(folder.rglob("*.po")):
             domain = path.relative_to(folder).with_suffix("").as_posix()
-            for entry in read_entries(path):
+            entries = read_entries(path)
+            drop_stale(path.with_suffix(".mo"), entries)
+            for entry in entries:
                 for problem in entry_problems(entry, domain, source_folder):
                     place = f"{path}:{entry.line}"
                     logger.warning(problem, location=place, type="guide", subtype="catalog")
+
+
+def drop_stale(compiled: Path, entries: Sequence[Entry]) -> None:
+    """Delete a compiled catalog that says something else; Sphinx then compiles it again.
+
+    Sphinx compares only times, and one compiled while its source was being saved looks new.
+    """
+    if not compiled.exists():
+        return
+    try:
+        with compiled.open("rb") as file:
+            catalog = gettext.GNUTranslations(file)
+        same = all(
+            catalog.gettext(e.msgid) == (e.msgstr or e.msgid) for e in entries if not e.fuzzy
+        )
+    except (OSError, UnicodeDecodeError, struct.error):  # cut short, or no catalog at all
+        same = False
+    if not same:
+        compiled.unlink()
 
 
 def warn_untranslated(message: str, location: nodes.Node) -> None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 
 import pytest
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
 from hypothesis import given
 from hypothesis import strategies as st
 from sphinx.errors import ExtensionError
@@ -188,3 +190,30 @@ def test_catalogs_shared_by_pages_are_refused(tmp_path, make_site):
     conf = CONF + "gettext_compact = True\n"
     with pytest.raises(ExtensionError, match="gettext_compact = False"):
         make_site(tmp_path, {"index.md": PAGE}, conf, language="zh_CN")
+
+
+@pytest.mark.parametrize("content", [b"", b"\xde\x12\x04\x95cut", None])
+def test_a_compiled_catalog_of_another_time_is_compiled_again(tmp_path, make_site, po, content):
+    messages = {"Views": "视图", "A text.": "一段文字。"}
+    files = {
+        "index.rst": "Views\n=====\n\nA text.\n",
+        "locales/zh_CN/LC_MESSAGES/index.po": po(messages),
+    }
+    make_site(tmp_path, files, conf=CONF, language="zh_CN")
+    compiled = tmp_path / "docs/locales/zh_CN/LC_MESSAGES/index.mo"
+    if content is None:  # whole, but of a source that was half saved: only the header
+        content = compiled.read_bytes()
+        header = tmp_path / "header.po"
+        header.write_text(po({}), "utf8")
+        with header.open("rb") as source, compiled.open("wb") as target:
+            write_mo(target, read_po(source))
+    else:
+        compiled.write_bytes(content)
+    later = compiled.stat().st_mtime + 60
+    os.utime(compiled, (later, later))
+
+    files["index.rst"] += "\nA text.\n"
+    app = make_site(tmp_path, files, conf=CONF, language="zh_CN")
+    assert app.warning.getvalue() == ""
+    assert "一段文字。" in (app.outdir / "index.html").read_text("utf8")
+    assert compiled.stat().st_mtime < later
