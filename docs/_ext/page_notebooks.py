@@ -179,7 +179,7 @@ def code_of(cell: Cell) -> str:
     body = "\n".join(
         row if number in inside or not row else f"    {row}" for number, row in enumerate(rows, 1)
     )
-    ending = "except Exception as raised:\n    print(type(raised).__name__, raised, sep=': ')"
+    ending = "except Exception:\n    from traceback import print_exc\n\n    print_exc()"
     return f"try:\n{body}\n{ending}"
 
 
