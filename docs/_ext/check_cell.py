@@ -6,6 +6,8 @@ import ast
 import sys
 from functools import lru_cache
 from importlib.metadata import packages_distributions
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sphinx.locale import _
@@ -59,17 +61,46 @@ def check_cell(needed: Mapping[str, str]) -> str:
 
 
 def needed_packages(code: str, wheel_url: str | None) -> dict[str, str]:
-    """Find what the code imports beside the standard library, with what pip installs for it."""
+    """Find what the code imports beside the standard library, with what pip installs for it.
+
+    What a module of torchguide imports counts too: the package itself requires nothing.
+    """
     roots: set[str] = set()
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            roots.update(alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            roots.add(node.module.partition(".")[0])
+    names = _imports(code)
+    while names:
+        name = names.pop()
+        roots.add(name.partition(".")[0])
+        names |= _imports_of_ours(name)
     needed = {root: _distribution(root) for root in sorted(roots - sys.stdlib_module_names)}
     if wheel_url and "torchguide" in needed:
         needed["torchguide"] = wheel_url
     return needed
+
+
+def _imports(code: str) -> set[str]:
+    """Return the dotted names that code imports, `a.b.c` for `from a.b import c`."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+@lru_cache(maxsize=256)
+def _imports_of_ours(name: str) -> frozenset[str]:
+    """Return what a module of torchguide imports from others, itself or through its siblings."""
+    module = name.split(".")[1] if name.startswith("torchguide.") else ""
+    spec = find_spec("torchguide")
+    file = Path(spec.origin or "").parent / f"{module}.py" if spec and module else None
+    if file is None or not file.is_file():
+        return frozenset()
+    tree = ast.parse(file.read_text("utf-8"))
+    imports = filter(lambda node: isinstance(node, (ast.Import, ast.ImportFrom)), tree.body)
+    names = _imports("\n".join(map(ast.unparse, imports)))  # not those of TYPE_CHECKING
+    ours = {each for each in names if each.startswith("torchguide.")}
+    return frozenset(names - ours).union(*map(_imports_of_ours, ours))
 
 
 @lru_cache(maxsize=1)

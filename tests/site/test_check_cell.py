@@ -26,7 +26,7 @@ def test_a_module_is_named_by_its_distribution():
 
 
 def test_the_packages_own_wheel_comes_from_the_site():
-    assert needed_packages("import torchguide.timing", WHEEL) == {"torchguide": WHEEL}
+    assert needed_packages("import torchguide.timing", WHEEL)["torchguide"] == WHEEL
 
 
 def test_an_environment_with_all_that_is_needed_is_named(capsys):
@@ -66,3 +66,12 @@ def test_the_check_follows_docstring_and_future_imports():
     kinds = [type(node).__name__ for node in ast.parse(text).body]
     assert kinds == ["Expr", "ImportFrom", "FunctionDef", "Expr", "Assign"]
     assert text.endswith("\n\n# %%\nx = 1\n")
+
+
+def test_what_a_module_of_the_package_imports_is_needed_too():
+    code = "from torchguide.figures import draw_storage\n"
+    assert {"torch", "matplotlib", "torchguide"} <= needed_packages(code, None).keys()
+    assert "matplotlib" in needed_packages("from torchguide import figures\n", None)
+    assert "matplotlib" not in needed_packages("from torchguide.timing import measure\n", None)
+    assert "torch" in needed_packages("from torchguide.timing import measure\n", None)
+    assert needed_packages("import torchguide\n", None).keys() == {"torchguide"}
