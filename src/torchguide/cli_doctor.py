@@ -157,7 +157,8 @@ def _human(diagnosis: Diagnosis, texts: Texts, style: Style) -> str:
 
 _HOMES = re.compile(r"(/home/|/Users/|[A-Za-z]:\\Users\\)[^/\\\s:'\"]+")
 _PROMPT = re.compile(r"\b[\w.-]+@[\w.-]+(?=[:\s~$#]|$)")
-_ADDRESS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b(?=[:/\s,]|$)")
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+_ADDRESS = re.compile(rf"(?<![\w.])(?:{_OCTET}\.){{3}}{_OCTET}\b(?=[:/\s,]|$)")
 _UUID = re.compile(r"\b(?:GPU|MIG)-[0-9a-f]{8}[\w-]*")
 
 

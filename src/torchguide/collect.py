@@ -37,10 +37,10 @@ def collect(
 ) -> Snapshot:
     """Look at this machine; nothing is changed, nothing is sent, torch is not imported here."""
     probes = probes or Probes()
-    folder = _safely(probes.torch_folder, None)
+    folder = _safely(lambda: probes.torch_folder() or "", "")
     with ThreadPoolExecutor(4) as pool:
         loading = (
-            pool.submit(_safely, lambda: probes.load_torch(folder or "", timeout), Completed(None))
+            pool.submit(_safely, lambda: probes.load_torch(folder, timeout), Completed(None))
             if load_torch and folder
             else None
         )

@@ -110,6 +110,7 @@ def _code(code: str) -> tuple[int, int]:
     return int(digits[:-1] or 0), int(digits[-1:] or 0)
 
 
+@functools.lru_cache(maxsize=4096)
 def code_runs(
     capability: str, codes: tuple[str, ...], ptx: tuple[str, ...] = (), cuda: str = ""
 ) -> bool | None:
@@ -139,6 +140,7 @@ def code_runs(
     return same_major and device not in _INTEGRATED
 
 
+@functools.lru_cache(maxsize=512)
 def minimum_driver(cuda: str, system: str) -> str | None:
     """Give the oldest driver for programs built with a CUDA version, or None if unknown.
 
@@ -164,6 +166,7 @@ def driver_runs(driver: str, cuda: str, system: str) -> bool | None:
     return None if least is None or not numbers(driver) else numbers(driver) >= numbers(least)
 
 
+@functools.lru_cache(maxsize=512)
 def driver_branch(driver: str) -> int:
     """Give the branch of a driver: Windows drivers 580 to 582 all belong to branch 580."""
     head = numbers(driver)[:1]

@@ -44,7 +44,7 @@ def _device(name: str) -> Device:
 def _devices(found: Found, lines: list[str]) -> None:
     for line in lines:
         match = _GPU_LINE.match(line) or re.match(
-            r"(?:GPU models and configuration|nvidia_gpu_models) ?: GPU (\d{1,2}(?:,\d{1,2})*): (?P<name>.+)$",
+            r"(?:GPU models and configuration|nvidia_gpu_models)\s*:\s*GPU (\d{1,2}(?:,\d{1,2})*): (?P<name>.+)$",
             line,
         )
         if match and not NOTHING.match(match["name"]):

@@ -7,6 +7,7 @@ facts before unverified ones.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
 
 from torchguide import compat
@@ -141,26 +142,23 @@ def _check_accelerator(choices: Choices, accelerator: str) -> None:
 # --- which wheel
 
 
-def _offers(choices: Choices) -> list[tuple[Pick, Wheel]]:
-    """List the CUDA wheels for the platform, best first."""
+@functools.lru_cache(maxsize=64)
+def _offers(platform: str, torch: str | None) -> tuple[tuple[Pick, Wheel], ...]:
+    """List the CUDA wheels for a platform, best first."""
     out = []
     for wheel in table(Wheel):
-        if wheel.platform != choices.machine.platform or numbers(wheel.minor) < (1, 13):
+        if wheel.platform != platform or numbers(wheel.minor) < (1, 13):
             continue
-        released = [
-            release.torch
-            for release in table(Release)
-            if minor(release.torch) == wheel.minor
-            and numbers(wheel.first) <= numbers(release.torch) <= numbers(wheel.last)
+        sure = wheel.status != "unverified"
+        out += [
+            (Pick(r.torch, wheel.variant, verified=sure, status_note=wheel.status_note), wheel)
+            for r in table(Release)
+            if minor(r.torch) == wheel.minor
+            and numbers(wheel.first) <= numbers(r.torch) <= numbers(wheel.last)
+            and (torch is None or _asked(r.torch, torch))
         ]
-        for torch in released:
-            if choices.torch and not _asked(torch, choices.torch):
-                continue
-            sure = wheel.status != "unverified"
-            pick = Pick(torch, wheel.variant, verified=sure, status_note=wheel.status_note)
-            out.append((pick, wheel))
     out.sort(key=lambda offer: _rank(*offer), reverse=True)
-    return out
+    return tuple(out)
 
 
 def _asked(torch: str, wanted: str) -> bool:
@@ -187,7 +185,7 @@ def _cuda(choices: Choices) -> Answer:
     _check_driver_serves(choices)
     if set(machine.capabilities) & {"5.3", "6.2", "7.2", "8.7"}:
         return _jetson(choices)
-    offers = _offers(choices)
+    offers = _offers(machine.platform, choices.torch)
     if choices.torch and not offers:
         raise _no_such_torch(choices)
     for pick, wheel in offers:
@@ -225,7 +223,7 @@ def _no_such_torch(choices: Choices) -> ImpossibleError:
     return ImpossibleError((reason,), _try(replace(choices, torch=None)))
 
 
-def _impossible(choices: Choices, offers: list[tuple[Pick, Wheel]]) -> ImpossibleError:
+def _impossible(choices: Choices, offers: tuple[tuple[Pick, Wheel], ...]) -> ImpossibleError:
     """Say what stands in the way of the wheel with the fewest obstacles, and what would fit."""
     machine = choices.machine
     if choices.torch:
@@ -249,7 +247,7 @@ def _impossible(choices: Choices, offers: list[tuple[Pick, Wheel]]) -> Impossibl
     )
 
 
-def _fewest(offers: list[tuple[Pick, Wheel]], machine: Machine) -> list[Obstacle]:
+def _fewest(offers: tuple[tuple[Pick, Wheel], ...], machine: Machine) -> list[Obstacle]:
     every = [compat.wheel_obstacles(wheel, pick.torch, machine) for pick, wheel in offers]
     every = [obstacles for obstacles in every if obstacles]
     if every:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 __all__ = ["base", "is_release", "local_tag", "minor", "numbers"]
@@ -10,6 +11,7 @@ _NUMBER = re.compile(r"\d+")
 _RELEASE = re.compile(r"\d+(?:\.\d+){1,3}(?:\.post\d+)?(?:\+\w[\w.]*)?$")
 
 
+@functools.lru_cache(maxsize=4096)
 def numbers(version: str) -> tuple[int, ...]:
     """Turn "2.14.1+cu126" into (2, 14, 1): the numbers before any tag or suffix."""
     head = re.match(r"\d+(?:\.\d+)*", version.strip())

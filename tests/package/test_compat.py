@@ -34,7 +34,14 @@ def test_gpu_is_found_by_the_names_it_goes_by(name, gpu, capability):
 
 @pytest.mark.parametrize(
     "name",
-    ["GeForce GTX 108...", "AMD Radeon RX 7900 XT (gfx1100)", "Intel(R) Arc(TM) A770", "GPU", "", "-"],
+    [
+        "GeForce GTX 108...",
+        "AMD Radeon RX 7900 XT (gfx1100)",
+        "Intel(R) Arc(TM) A770",
+        "GPU",
+        "",
+        "-",
+    ],
 )
 def test_gpu_of_another_maker_or_a_cut_name_is_not_guessed(name):
     assert find_gpu(name) is None

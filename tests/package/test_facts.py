@@ -87,7 +87,9 @@ def _placeholders(text: str) -> set[str]:
 def test_chinese_texts_are_chinese_and_use_full_width_marks():
     texts = Texts("zh")
     spoken = [row["zh"] for row in texts._messages.values()]
-    spoken += [row[f"{part}_zh"] for row in texts._findings.values() for part in ("title", "advice")]
+    spoken += [
+        row[f"{part}_zh"] for row in texts._findings.values() for part in ("title", "advice")
+    ]
     for text in spoken:
         assert not re.search(r"[\u4e00-\u9fff][,;:?!]", text), text
         assert not re.search(r"[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9][\u4e00-\u9fff]", text), text
