@@ -81,9 +81,15 @@ def test_the_switch_stands_in_the_sidebar_and_above_the_page(build):
         ("../../../en/deep/er/page.html", "en", None),
         ("../../../zh-cn/deep/er/page.html", "zh-CN", "true"),
     ]
-    for place in (".sidebar-sticky", "article"):
+    for place in (".sidebar-sticky", ".page-tools"):
         found = attributes(page, f"{place} .languages a", "href", "hreflang", "aria-current")
         assert found == expected
+
+
+def test_the_search_page_has_a_switch_too_and_no_article_has(build):
+    folder = build("en")
+    assert len(read(folder / "search.html").query(".page-tools .languages a")) == 2
+    assert read(folder / "index.html").query("article .languages") == []
 
 
 def test_furo_speaks_chinese(build):
