@@ -7,7 +7,6 @@ each submodule is loaded when it is first used.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,7 +35,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load a submodule, or the version, at its first use (PEP 562)."""
     if name == "__version__":
-        return importlib.metadata.version("torchguide")
+        from importlib.metadata import version  # noqa: PLC0415 -- slow, and rarely wanted
+
+        return version("torchguide")
     if name in __all__:
         return importlib.import_module(f"torchguide.{name}")
     raise AttributeError(f"module 'torchguide' has no attribute {name!r}; it has {__all__}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from torchguide.environment import Device, Package
@@ -192,7 +193,7 @@ def _launcher(name: str) -> _Handler:
 
 # labels that say themselves what they are, found anywhere in a line
 _ANYWHERE: tuple[tuple[str, _Handler], ...] = (
-    (r"(?:py)?torch[_ ]version(?: ?\([^)]*\))?|pytorch ?版本|torch ?版本", set_torch),
+    (r"(?:py)?torch[_ ]version(?: ?\([^)]*\))?|(?:py)?torch(?: )?版本", set_torch),
     (r"CUDA used to build PyTorch|cuda_compiled_version|torch cuda(?: version)?", set_cuda),
     (r"ROCM used to build PyTorch|hip_compiled_version|torch hip version", _rocm),
     (r"XPU used to build PyTorch", _xpu),
@@ -210,7 +211,7 @@ _ANYWHERE: tuple[tuple[str, _Handler], ...] = (
 )
 # short labels, only at the beginning of a line
 _AT_START: tuple[tuple[str, _Handler], ...] = (
-    (r"python(?:[_ ]version)?|python ?版本", set_version("python")),
+    (r"python(?:[_ ]version)?|python(?: )?版本", set_version("python")),
     (r"pytorch|torch", set_torch),
     (r"OS|操作系统", set_text("os")),
     (r"platform", set_text("platform", 1)),
@@ -229,17 +230,17 @@ _AT_START: tuple[tuple[str, _Handler], ...] = (
 _SEPARATOR = r"['\"]?\s*(?:\(e\.g\.,?[^)]*\)\s*)?(?::|=(?!=)|\.{3,}|\t|\s{2,})\s*"
 
 
-def _compile(
-    table: Iterable[tuple[str, _Handler]], before: str
-) -> list[tuple[re.Pattern[str], _Handler]]:
-    return [
-        (re.compile(rf"{before}(?:{label}){_SEPARATOR}(?P<value>.*)", re.IGNORECASE), handler)
-        for label, handler in table
-    ]
+@functools.cache
+def _pattern(label: str, before: str) -> re.Pattern[str]:
+    return re.compile(rf"{before}(?:{label}){_SEPARATOR}(?P<value>.*)", re.IGNORECASE)
 
 
-_LABELLED = _compile(_ANYWHERE, r"(?<![\w-])['\"]?")
-_STARTING = _compile(_AT_START, r"^['\"]?-?\s*")
+@functools.cache
+def _needles(label: str) -> tuple[str, ...]:
+    """Give the plain beginnings of a label's forms: cheaper to look for than the pattern."""
+    forms = re.sub(r"\(\?:[^)]*\)\??|\[[^\]]*\]|\([^)]*\)", "\0", label).split("|")
+    pieces = [re.split(r"[\0?*+\\]", form.replace("\\.", ".").lower()) for form in forms]
+    return tuple(max(parts, key=len) for parts in pieces)
 
 
 def read_labelled(found: Found, lines: list[str]) -> None:
@@ -247,11 +248,11 @@ def read_labelled(found: Found, lines: list[str]) -> None:
     for number, line in enumerate(lines, 1):
         if not any(separator in line for separator in (":", "  ", "\t", "=", "...")):
             continue
-        for pattern, handler in _LABELLED:
-            match = pattern.search(line)
-            if match:
-                handler(found, match["value"].strip(), number, line)
-        for pattern, handler in _STARTING:
-            match = pattern.match(line)
-            if match:
-                handler(found, match["value"].strip(), number, line)
+        lowered = line.lower()
+        for table, before in ((_ANYWHERE, r"(?<![\w-])['\"]?"), (_AT_START, r"^['\"]?-?\s*")):
+            for label, handler in table:
+                if not any(needle in lowered for needle in _needles(label)):
+                    continue
+                match = _pattern(label, before).search(line)
+                if match:
+                    handler(found, match["value"].strip(), number, line)

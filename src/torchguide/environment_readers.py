@@ -42,7 +42,7 @@ def _device(name: str) -> Device:
 
 
 def _devices(found: Found, lines: list[str]) -> None:
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         match = _GPU_LINE.match(line) or re.match(
             r"(?:GPU models and configuration|nvidia_gpu_models)\s*:\s*GPU (\d{1,2}(?:,\d{1,2})*): (?P<name>.+)$",
             line,
@@ -62,6 +62,7 @@ def _devices(found: Found, lines: list[str]) -> None:
         csv = _CSV.match(line)
         if csv:
             found.gpu("csv", str(len(found.gpus.get("csv", {}))), _device(csv.group(1)))
+            found.put("driver", csv.group(2), number, line)
 
 
 def _smi(found: Found, lines: list[str]) -> None:

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from dataclasses import dataclass, fields
-from importlib import resources
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 __all__ = [
@@ -38,7 +38,7 @@ class FactsError(ValueError):
     """A table of facts is not as the package expects; the message names file and line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fact:
     """One row: where it comes from, whether that was checked, and what of it was not."""
 
@@ -63,7 +63,7 @@ _CODES = r"(\d+(;\d+)*)?"
 _VARIANT = r"cu\d+|cpu"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Release(Fact):
     """One release of torch: its date, Python range and what a plain `pip install torch` gives."""
 
@@ -101,7 +101,7 @@ class Release(Fact):
     notes: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair(Fact):
     """The torchvision and torchaudio that belong to a torch."""
 
@@ -118,7 +118,7 @@ class Pair(Fact):
     torchaudio: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wheel(Fact):
     """The CUDA wheels of one minor, variant and platform: which GPUs they carry code for."""
 
@@ -153,7 +153,7 @@ class Wheel(Fact):
         return f"{digits[:-1]}.{digits[-1]}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Toolkit(Fact):
     """One CUDA toolkit and the driver that came with it."""
 
@@ -175,7 +175,7 @@ class Toolkit(Fact):
     notes: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MinimumDriver(Fact):
     """The oldest driver that runs programs of a CUDA version, or of a whole major version."""
 
@@ -194,7 +194,7 @@ class MinimumDriver(Fact):
     rule: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Gpu(Fact):
     """One NVIDIA GPU and its compute capability."""
 
@@ -211,7 +211,7 @@ class Gpu(Fact):
     kind: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GpuArchitecture(Fact):
     """The drivers that serve a GPU architecture."""
 
@@ -231,7 +231,7 @@ class GpuArchitecture(Fact):
     driver_branch_max: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Deprecation(Fact):
     """Something that old tutorials use, and what stands in its place."""
 
@@ -246,7 +246,7 @@ class Deprecation(Fact):
     behaviour: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mirror(Fact):
     """A mirror of PyPI or of the wheel index."""
 
@@ -265,7 +265,7 @@ class Mirror(Fact):
     use: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DockerImage(Fact):
     """A tag of the official Docker image."""
 
@@ -284,7 +284,7 @@ class DockerImage(Fact):
     python: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CondaBuild(Fact):
     """A CUDA build on conda-forge."""
 
@@ -326,7 +326,7 @@ _F = TypeVar("_F", bound=Fact)
 
 def read_text(name: str) -> str:
     """Read a file of the package's data."""
-    return (resources.files("torchguide") / "data" / name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
 
 
 def _check_origin(row: dict[str, str], place: str) -> None:

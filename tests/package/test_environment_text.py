@@ -14,8 +14,13 @@ from torchguide.environment import Snapshot
 from torchguide.environment_lines import LABELS, lines_of
 from torchguide.environment_text import UnusableTextError, parse
 
-DATA = Path(__file__).parent / "data" / "environments.jsonl"
-REPORTS = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+DATA = Path(__file__).parent / "data"
+# the first file holds forms of reports made for these tests, the second what people posted
+REPORTS = [
+    json.loads(line)
+    for name in ("environments.jsonl", "reported_environments.jsonl")
+    for line in (DATA / name).read_text(encoding="utf-8").splitlines()
+]
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report["id"])
