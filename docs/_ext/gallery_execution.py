@@ -43,13 +43,14 @@ __all__ = ["reset_example", "setup"]
 logger = logging.getLogger(__name__)
 STATE = "guide_state"  # what the hook needs in workers; sphinx-gallery hands them its settings
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
+PRELOADED = ("matplotlib.pyplot", "torch")
 STARTING = threading.Lock()
 
 
 def configure(app: Sphinx, config: Config) -> None:
     """Complete sphinx-gallery's settings, which it has checked and filled by now."""
     conf = config.sphinx_gallery_conf
-    if config.guide_execute_first:
+    if config.guide_fork:
         conf["parallel"] = max(2, kernel_count(config))
     conf["reset_modules"] = (*conf["reset_modules"], f"{__name__}.reset_example")
     conf["reset_modules_order"] = "both"
@@ -89,7 +90,7 @@ def before_gallery(app: Sphinx) -> None:
         conf["parallel"] = False  # no workers for comparing checksums
     elif app.config.guide_fork and sys.platform == "linux":
         os.environ.update(kernel_environ(app.config))  # read when torch is loaded
-        for name in ("matplotlib.pyplot", "torch"):
+        for name in PRELOADED if len(stale) > 1 else ():
             try:
                 importlib.import_module(name)  # and nothing run before the fork
             except (ImportError, OSError):

@@ -37,7 +37,7 @@ class Example:
     def outputs(self) -> list[Path]:
         """Return the files that sphinx-gallery made from the script, besides the copy."""
         stem, folder = self.target.stem, self.target.parent
-        beside = (".rst", ".ipynb", ".zip", ".py.md5", ".py.cost", "_codeobj.json")
+        beside = (".rst", ".ipynb", ".zip", ".py.md5", ".cost.json", "_codeobj.json")
         image = re.compile(rf"sphx_glr_{re.escape(stem)}_(\d+|thumb)(_\w+)?\.\w+")
         images = [p for p in folder.glob("images/**/sphx_glr_*") if image.fullmatch(p.name)]
         return sorted([p for end in beside if (p := folder / (stem + end)).exists()] + images)

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
-import subprocess
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
+# most of a small build is imports: fork builds from a process that has them behind it
+CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+CONTEXT.set_forkserver_preload(
+    [
+        "sphinx.cmd.build",
+        "sphinx.builders.html",
+        "myst_nb.sphinx_ext",
+        "sphinx_gallery.gen_gallery",
+        "page_cache",
+        "page_client",
+        "matplotlib.pyplot",
+        "joblib",
+    ]
+)
 
 EXT = Path(__file__).parents[2] / "docs" / "_ext"
 FRONT = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n  display_name: Python 3\n---\n\n"
@@ -94,27 +114,22 @@ class Project:
             "docs/index.md", "# Home\n\n```{toctree}\n" + "".join(f"{p}\n" for p in pages) + "```\n"
         )
 
-    def start(self, language: str = "en", **environ: str) -> subprocess.Popen[str]:
-        """Start a build of one language."""
-        command = [
-            *(sys.executable, "-m", "sphinx", "-b", "html", "-n", "-W", "--keep-going"),
-            *("-d", f"../trees-{language}", ".", f"../out-{language}"),
-        ]
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
-        return subprocess.Popen(
-            command,
-            cwd=self.docs,
-            env={**inherited, "DOCS_LANGUAGE": language, **environ},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+    def start(self, language: str = "en", largest: int = 0, **environ: str) -> BaseProcess:
+        """Start a build of one language in a process where no file may exceed a size."""
+        environ = {"DOCS_LANGUAGE": language, **environ}
+        process = CONTEXT.Process(target=_build, args=(self.folder, language, largest, environ))
+        process.start()
+        return process
 
-    def build(self, language: str = "en", **environ: str) -> Result:
+    def finish(self, process: BaseProcess, language: str = "en") -> Result:
+        """Wait for the end of a build."""
+        process.join(300)
+        assert process.exitcode is not None, "the build hangs"
+        return Result(process.exitcode, (self.folder / f"log-{language}").read_text("utf-8"))
+
+    def build(self, language: str = "en", largest: int = 0, **environ: str) -> Result:
         """Build one language."""
-        process = self.start(language, **environ)
-        log, _ = process.communicate(timeout=300)
-        return Result(process.returncode, log)
+        return self.finish(self.start(language, largest, **environ), language)
 
     def html(self, page: str, language: str = "en") -> str:
         """Return a built page."""
@@ -123,3 +138,23 @@ class Project:
     def cached(self) -> list[Path]:
         """Return the pages in the cache."""
         return sorted(self.folder.glob("cache/pages-*/executed/*/base.ipynb"))
+
+
+def _build(folder: Path, language: str, largest: int, environ: dict[str, str]) -> None:
+    """Run sphinx-build in the new process."""
+    with (folder / f"log-{language}").open("wb") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    for name in [name for name in os.environ if name.startswith("PYTEST")]:
+        del os.environ[name]
+    os.environ.update(environ)
+    os.chdir(folder / "docs")
+    if largest:
+        import resource
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an error instead, as on a full disk
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
+    from sphinx.cmd.build import main
+
+    out = ["-d", f"../trees-{language}", ".", f"../out-{language}"]
+    sys.exit(main(["-b", "html", "-n", "-W", "--keep-going", *out]))
