@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchguide import compat
 from torchguide.environment import cuda_of_tag
+from torchguide.facts import Wheel, table
 from torchguide.findings import Finding, cuda_build, pair_fix, quoted, reinstall, seen
 from torchguide.versions import base, is_release, local_tag, minor, numbers
 
@@ -279,15 +280,27 @@ def python(s: Snapshot) -> Iterator[Finding]:
 
 
 def _not_found(s: Snapshot, values: tuple[str, ...], evidence: str) -> Finding:
-    wanted = base(values[0].lstrip("=<>~! "))
-    offered = _listed(values[1]) if len(values) > 1 else []
-    fix = _python_fix(s, wanted)
-    if numbers(wanted) in offered:
+    """Tell a Python without wheels from an index without this version."""
+    package, wanted, versions = values[0], base(values[1].lstrip("=<>~! ")), values[2]
+    offered = _listed(versions)
+    if numbers(wanted) in offered or (package == "torch" and _not_on_index(s, wanted, versions)):
         return Finding("wrong-index", "error", (evidence,), ("torchguide install",))
     inside = offered and min(offered) < numbers(wanted) < max(offered)
-    if wanted and inside and compat.pair_of(wanted) is None:
+    if package == "torch" and wanted and inside and compat.pair_of(wanted) is None:
         return Finding("no-such-version", "error", (evidence,), ("torchguide install",))
-    return Finding("python-unsupported", "error", (evidence,), fix, {"torch": wanted or "torch"})
+    return Finding("python-unsupported", "error", (evidence,), _python_fix(s, wanted))
+
+
+def _not_on_index(s: Snapshot, wanted: str, versions: str) -> bool:
+    """Tell whether the index that was asked, as its versions' tags or pip name it, lacks a version."""
+    index = s.has_sign("index")
+    tags = set(re.findall(r"\+(cu\d+)", versions)) | ({index.values[0]} if index else set())
+    if len(tags) != 1:
+        return False
+    made = [wheel for wheel in table(Wheel) if wheel.variant in tags]
+    return not made or bool(
+        wanted and not any(compat.wheel_of(wanted, w.variant, w.platform) for w in made)
+    )
 
 
 def _python_fix(s: Snapshot, wanted: str) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ _SMI_ROW = re.compile(
     r"\|\s{1,3}(\d{1,2}|N/A)\s{1,3}(\S.*?)\s+(?:On|Off|N/A|TCC|WDDM|MCDM)\s*\|\s*(?:[0-9A-F]{4,8}:|N/A)"
 )
 _CUDA_DEVICE = re.compile(r"\bCUDA:(\d{1,2}) \(([^,()]+(?:\([^)]*\)[^,()]*)?),")
-_COMFY = re.compile(r"^Name: cuda:(\d{1,2}) (.+?)(?: : \w+)?$")
+_COMFY = re.compile(r"^(?:Name|Device): cuda:(\d{1,2}) (.+?)(?: : \w+)?$")
 _FASTAI = re.compile(r"^gpu(\d{1,2})\s*: \d+MB \| (.+)$")
 _XPU = re.compile(r"^\[(\d{1,2})\] _XpuDeviceProperties\(name='([^']+)'")
 _CSV = re.compile(r"^((?:NVIDIA|Tesla|GeForce|Quadro)[^,]+), (\d{3}\.\d+[.\d]*)")
@@ -170,26 +170,43 @@ def _answer(found: Found, name: str, value: str, line: int, text: str) -> None:
         found.put("arch_list", " ".join(re.findall(r"sm_\d+[af]?|compute_\d+", value)), line, text)
 
 
+# what an answer looks like: warnings may stand between an expression and its answer
+_FORMS = {
+    "torch": re.compile(rf"['\"]?{VERSION}"),
+    "torchvision": re.compile(rf"['\"]?{VERSION}"),
+    "torch_cuda": re.compile(r"['\"]?\d+\.\d+|None"),
+    "cuda_available": re.compile(r"(?:True|False)\b"),
+    "device_count": re.compile(r"\d+$"),
+    "gpu": re.compile(r"['\"]?(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|AMD|Orin|[A-Z]\w+ )"),
+    "capability": re.compile(r"\(\d+, \d+\)"),
+    "arch_list": re.compile(r"\["),
+}
+
+
 def _session(found: Found, lines: list[str]) -> None:
+    """Read expressions and the answers below them, as an interpreter shows them."""
     for number, line in enumerate(lines, 1):
-        names = [match.lastgroup or "" for match in _EXPRESSION.finditer(line)]
-        if not names:
+        asked = list(_EXPRESSION.finditer(line))
+        if not asked:
             continue
-        last = list(_EXPRESSION.finditer(line))[-1]
+        names = [match.lastgroup or "" for match in asked]
         here = re.match(
-            r"[)'\"\]]*\s*(?:returned|returns?|is|->|=>|:|=+)?\s*(.*)", line[last.end() :]
+            r"[)'\"\]]*\s*(?:returned|returns?|is|->|=>|:|=+)?\s*(.*)", line[asked[-1].end() :]
         )
         rest = (here.group(1) if here else "").strip()
-        if len(names) == 1 and re.match(r"['\"]?(?:\d|True|False|None|\[)", rest):
+        if len(names) == 1 and _FORMS[names[0]].match(rest):
             _answer(found, names[0], rest, number, line)
             continue
-        following = [_OUT.sub("", text) for text in lines[number : number + len(names) + 2] if text]
-        until = next((i for i, text in enumerate(following) if _PROMPT.match(text)), len(following))
-        following = following[:until]
-        if following and len(names) > 1 and len(following[0].split()) == len(names):
-            following = following[0].split()
-        for name, value in zip(names, following, strict=False):
-            _answer(found, name, value, number + 1, value)
+        below = [_OUT.sub("", text) for text in lines[number : number + len(names) + 4] if text]
+        until = next((i for i, text in enumerate(below) if _PROMPT.match(text)), len(below))
+        below = below[:until]
+        if below and len(names) > 1 and len(below[0].split()) == len(names):
+            below = below[0].split()
+        for name in names:
+            fitting = next((i for i, text in enumerate(below) if _FORMS[name].match(text)), None)
+            if fitting is not None:
+                _answer(found, name, below[fitting], number + 1, below[fitting])
+                below = below[fitting + 1 :]
 
 
 _BANNER = re.compile(rf"\btorch(?:-({VERSION})|[ -]({VERSION}) (?=CUDA:\d|CPU))")

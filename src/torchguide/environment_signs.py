@@ -104,6 +104,8 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "cudaGetDeviceCount",
         r"cudaGetDeviceCount\(\).*Error (?!80[34]|10[01]\b)\d+",
     ),
+    ("mixed-cuda", "libtorch_", r"libtorch_(?:hip|cuda\w*)\.so: cannot open shared object"),
+    ("cuda-init", "initialization failed", r"CUDA driver initialization failed"),
     ("cuda-init", "are busy", r"CUDA-capable devices are busy or unavailable"),
     ("cuda-init", "unknown error", r"CUDA unknown error"),
     ("cuda-init", "not yet initialized", r"[Ss]ystem not yet initialized"),
@@ -127,13 +129,14 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (
         "pip-none",
         "the requirement torch",
-        r"satisfies the requirement torch(\S*?) \(from versions: ?([^)]*)\)",
+        r"the requirement (torch(?:vision|audio)?)([=<>~!]\S*)? \(from versions: ?([^)]*)\)",
     ),
     (
         "pip-none",
         "No matching dist",
-        r"No matching distribution found for torch(?:[=<>~ ]+(\S+))?\s*$",
+        r"No matching distribution found for (torch(?:vision|audio)?)(?: ?([=<>~]\S+))?()\s*$",
     ),
+    ("index", "Looking in indexes", r"download\.pytorch\.org/whl/(cu\d+)"),
     (
         "wheel-tag",
         "not a supported wheel",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UnusableTextError", "parse"]
 
-_BOX = re.compile(r"\.dockerenv|\bdocker run\b|root@[0-9a-f]{12}\b")
+_BOX = re.compile(r"\.dockerenv|\bdocker (?:run|exec)\b|root@[0-9a-f]{12}\b")
 _LIMIT = 4_000_000  # characters; a report has some thousand
 _TOPIC = re.compile(r"torch|cuda|nvidia|\bgpu|python|\bpip\b|conda|driver|numpy", re.IGNORECASE)
 
