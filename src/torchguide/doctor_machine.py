@@ -29,9 +29,18 @@ def torch_itself(s: Snapshot) -> Iterator[Finding]:
         yield Finding("torch-broken", "error", (s.torch_error,), reinstall(s, accelerator="auto"))
     for name in ("torch-broken", "torch-shadowed"):
         sign = s.has_sign(name)
-        if sign and not s.cuda_available:
+        if sign and not s.cuda_available and not s.has_sign("paging-file"):
             fix = reinstall(s, accelerator="auto") if name == "torch-broken" else ()
             yield Finding(name, "error", (quoted(sign),), fix, {"file": "torch.py"})
+
+
+def paging_file(s: Snapshot) -> Iterator[Finding]:
+    """Find a Windows that has too little memory promised for torch's libraries."""
+    sign = s.has_sign("paging-file")
+    if sign:
+        yield Finding(
+            "windows-paging-file", "error", (quoted(sign),), ("SystemPropertiesAdvanced",)
+        )
 
 
 def glibc(s: Snapshot) -> Iterator[Finding]:
@@ -91,8 +100,10 @@ def notes(s: Snapshot) -> Iterator[Finding]:
 
 def unexplained(s: Snapshot) -> Iterator[Finding]:
     """Say what is known where a CUDA build sees no GPU and no other rule has found why."""
-    if s.cuda_available is False and s.system != "macos" and not s.jetson:
-        if cuda_build(s):
+    if s.cuda_available is False and s.system != "macos":
+        if s.jetson:
+            yield Finding("jetson-wheel", "error", (seen(s, "cuda_available"),), reinstall(s))
+        elif cuda_build(s):
             evidence = (seen(s, "cuda_available"), seen(s, "torch_cuda"))
             yield Finding("cuda-unavailable", "error", evidence, ("nvidia-smi",))
         elif s.torch_cuda == "rocm":
@@ -102,4 +113,4 @@ def unexplained(s: Snapshot) -> Iterator[Finding]:
         yield Finding("cuda-unavailable", "error", (quoted(sign),), ("nvidia-smi",))
 
 
-RULES = (torch_itself, glibc, initialisation, extensions, conflicts, launcher, notes)
+RULES = (torch_itself, paging_file, glibc, initialisation, extensions, conflicts, launcher, notes)

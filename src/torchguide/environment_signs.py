@@ -64,6 +64,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("no-gpus", "no CUDA-capable", r"no CUDA-capable device is detected"),
     ("bad-ordinal", "invalid device", r"invalid device ordinal"),
     ("numpy2", "NumPy 1.x", r"compiled using NumPy 1\.x cannot be run in"),
+    ("numpy2", "as it may crash", r"NumPy 2\.\S+ as it may crash"),
     ("numpy2", "Numpy is not", r"Numpy is not available"),
     ("libcuda", "libcuda.so", r"libcuda\.so(?:\.1)?['\"]?:? (?:cannot|not found|could not)"),
     ("libcuda", "find libcuda", r"Could not find libcuda"),
@@ -81,6 +82,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("container", "runtime", r"[Uu]nknown runtime specified nvidia"),
     ("nvml-init", "initialize NVML", r"Can'?t initialize NVML"),
     ("torchvision-ops", "operator torchvision", r"operator torchvision::\w+ does not exist"),
+    ("torchvision-ops", "operator torchvision", r"No such operator torchvision::"),
     ("torchvision-ops", "custom C++ ops", r"Couldn'?t load custom C\+\+ ops"),
     (
         "torchvision-ops",
@@ -123,6 +125,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("torch-broken", "undefined symbol", r"torch/lib/\S+: undefined symbol"),
     ("torch-broken", "undefined symbol", r"libtorch\w*\.so: undefined symbol"),
     ("torch-broken", "[WinError 12", r"\[WinError 12[67]\].*torch.lib"),
+    ("paging-file", "WinError 1455", r"\[WinError 1455\]"),
     ("torch-broken", "Error loading", r"Error loading \S*torch\\lib\\"),
     ("torch-shadowed", "module 'torch'", r"module 'torch' has no attribute '\w+'"),
     ("glibc", "GLIBC_", r"version [`']GLIBC_(\d+\.\d+)'? not found"),
