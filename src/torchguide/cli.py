@@ -24,6 +24,7 @@ __all__ = ["main"]
 # name -> module with add_arguments(parser) and run(arguments) -> exit status, and a help line
 COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("torchguide.cli_doctor", "say what is wrong with a PyTorch environment, and why"),
+    "explain": ("torchguide.cli_explain", "say what an error means, and what to do about it"),
     "install": ("torchguide.cli_install", "give the exact command that installs torch here"),
 }
 

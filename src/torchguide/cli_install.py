@@ -192,6 +192,12 @@ def _impossible_json(error: ImpossibleError, texts: Texts) -> dict[str, Any]:
     return {"why": _said(error.reasons, texts), "nearest": nearest, "language": texts.language}
 
 
+def _short(source: str) -> str:
+    """Give the first of several sources; --json has all of them."""
+    first = source.split("; ", maxsplit=1)[0]
+    return first if first == source else f"{first}; …"
+
+
 def _human(answer: Answer, texts: Texts, style: Style) -> list[str]:
     lines = [style.paint(answer.command, "green", bold=True), ""]
     if not answer.verified:
@@ -200,7 +206,7 @@ def _human(answer: Answer, texts: Texts, style: Style) -> list[str]:
     for reason in answer.reasons:
         lines.append(f"  - {texts.say(reason.key, **reason.values)}")
         if reason.source:
-            lines.append(f"    ({texts.say('install.source')}: {reason.source})")
+            lines.append(f"    ({texts.say('install.source')}: {_short(reason.source)})")
     lines += ["", style.paint(f"{texts.say('install.check')}:", bold=True)]
     lines += [f"  {answer.check}", "  torchguide doctor"]
     return lines

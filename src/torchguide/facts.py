@@ -11,7 +11,10 @@ import io
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "CondaBuild",
@@ -329,7 +332,10 @@ def read_text(name: str) -> str:
     return (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
 
 
-def _check_origin(row: dict[str, str], place: str) -> None:
+def _check_cells(kind: type[Fact], row: dict[str, str], place: str) -> None:
+    for name, pattern in kind.PATTERNS.items():
+        if not re.fullmatch(pattern, row[name]):
+            raise FactsError(f"{place}: {name} is {row[name]!r}; expected the form {pattern}")
     if not row["source"]:
         raise FactsError(f"{place}: no source; say where the fact comes from")
     if row["status"] not in STATUSES:
@@ -338,25 +344,27 @@ def _check_origin(row: dict[str, str], place: str) -> None:
         raise FactsError(f"{place}: {row['status']}, but status_note does not say what is not")
 
 
-def parse(kind: type[_F], text: str) -> tuple[_F, ...]:
-    """Read one table.
+def _header(kind: type[Fact], reader: Iterator[list[str]]) -> list[str]:
+    names = [f.name for f in fields(kind)]
+    header = next(reader, None)
+    if header is None:
+        raise FactsError(f"{kind.FILE}:1: the table is empty; expected columns {names}")
+    missing, unknown = sorted(set(names) - set(header)), sorted(set(header) - set(names))
+    if missing or unknown:
+        raise FactsError(f"{kind.FILE}:1: columns {header}: missing {missing}, unknown {unknown}")
+    return header
+
+
+def parse(kind: type[_F], text: str, *, check: bool = True) -> tuple[_F, ...]:
+    """Read one table; `check` looks at the form of every cell, too.
 
     Raises:
-        FactsError: a column is missing or unknown, a cell has another form than its column, or
-            two rows have the same key. The message names file and line.
+        FactsError: a column is missing or unknown, a row has too few or too many cells, a cell
+            has another form than its column, or two rows have the same key. The message names
+            file and line.
     """
     reader = csv.reader(io.StringIO(text, newline=""))
-    names = [f.name for f in fields(kind)]
-    try:
-        header = next(reader)
-    except StopIteration:
-        raise FactsError(f"{kind.FILE}:1: the table is empty; expected columns {names}") from None
-    if sorted(header) != sorted(names):
-        raise FactsError(
-            f"{kind.FILE}:1: columns {header}; expected {names} "
-            f"(missing {sorted(set(names) - set(header))}, unknown {sorted(set(header) - set(names))})"
-        )
-    patterns = {name: re.compile(pattern) for name, pattern in kind.PATTERNS.items()}
+    header = _header(kind, reader)
     rows: list[_F] = []
     seen: dict[tuple[str, ...], int] = {}
     for cells in reader:
@@ -364,12 +372,8 @@ def parse(kind: type[_F], text: str) -> tuple[_F, ...]:
         if len(cells) != len(header):
             raise FactsError(f"{place}: {len(cells)} cells; expected {len(header)}")
         row = dict(zip(header, cells, strict=True))
-        for name, pattern in patterns.items():
-            if not pattern.fullmatch(row[name]):
-                raise FactsError(
-                    f"{place}: {name} is {row[name]!r}; expected the form {pattern.pattern}"
-                )
-        _check_origin(row, place)
+        if check:
+            _check_cells(kind, row, place)
         key = tuple(row[name] for name in kind.KEY)
         if key in seen:
             raise FactsError(f"{place}: {'/'.join(key)} stands already in line {seen[key]}")
@@ -382,7 +386,7 @@ _READ: dict[type[Any], tuple[Any, ...]] = {}
 
 
 def table(kind: type[_F]) -> tuple[_F, ...]:
-    """Give a table's rows, read once."""
+    """Give a table's rows, read once; their form was checked before (`facts_check`)."""
     if kind not in _READ:
-        _READ[kind] = parse(kind, read_text(kind.FILE))
+        _READ[kind] = parse(kind, read_text(kind.FILE), check=False)
     return _READ[kind]

@@ -19,6 +19,8 @@ from torchguide.facts import (
     Release,
     Toolkit,
     Wheel,
+    parse,
+    read_text,
     table,
 )
 from torchguide.versions import minor, numbers
@@ -32,7 +34,7 @@ __all__ = ["main", "problems"]
 def _unreadable() -> Iterator[str]:
     for kind in TABLES:
         try:
-            table(kind)
+            parse(kind, read_text(kind.FILE))
         except FactsError as error:
             yield str(error)
 

@@ -282,7 +282,7 @@ def _why(pick: Pick, wheel: Wheel, choices: Choices) -> tuple[Reason, ...]:
 
 
 def _why_older(pick: Pick, choices: Choices) -> list[Reason]:
-    """Say what keeps the newest torch away: what is not verified, then what does not fit."""
+    """Say what keeps each wheel of the newest torch away: not verified, or it does not fit."""
     rows = [
         w
         for w in table(Wheel)
@@ -290,18 +290,17 @@ def _why_older(pick: Pick, choices: Choices) -> list[Reason]:
     ]
     known = max(rows, key=lambda wheel: numbers(wheel.last)).last
     newest = table(Release)[-1].torch
-    kinds = ["unverified"] if known != newest else []
-    for wheel in rows:
-        if wheel.last == known and pick.torch != known:
-            kinds += [o.kind for o in compat.wheel_obstacles(wheel, known, choices.machine)]
-    return [
-        Reason(
-            f"older.{kind}",
-            {"newest": newest if kind == "unverified" else known, "torch": pick.torch},
-            "torch_wheels.csv",
-        )
-        for kind in dict.fromkeys(kinds)
-        if pick.torch != newest
+    if pick.torch == newest:
+        return []
+    variants: dict[str, list[str]] = {}
+    for wheel in rows if pick.torch != known else ():
+        if wheel.last == known:
+            for obstacle in compat.wheel_obstacles(wheel, known, choices.machine):
+                variants.setdefault(obstacle.kind, []).append(wheel.variant)
+    reasons = [Reason("older.unverified", {"newest": newest}, "torch_wheels.csv")]
+    return (reasons if known != newest else []) + [
+        Reason(f"older.{kind}", {"newest": f"{known} {', '.join(names)}"}, "torch_wheels.csv")
+        for kind, names in variants.items()
     ]
 
 

@@ -69,7 +69,7 @@ ALIYUN = (
         ),
         (
             choose(gpu="GTX 1080", driver="460.39"),
-            f"{PIP} torch==2.6.0 torchvision==0.21.0 {OWN}/cu118",
+            f"{PIP} torch==2.7.1 torchvision==0.22.1 {OWN}/cu118",
         ),
         (
             choose(python="3.9", gpu="V100", driver="535.1"),
