@@ -45,6 +45,7 @@ extensions = [
     "complete_translations",
     "code_comments",
     "heading_slugs",
+    "quick_settings",
     "search_zh",
     "language_links",
     "static_math",
@@ -111,7 +112,6 @@ sphinx_gallery_conf = {
     "image_scrapers": ["figure_alt.scrape_figures"],  # figures need a description
     "ignore_pattern": r"/container/",
     "nested_sections": True,
-    "abort_on_example_error": True,
     "backreferences_dir": None,
     "download_all_examples": False,  # downloads.py offers archives in the reader's language
     "min_reported_time": float("inf"),  # a running time would change at every run

@@ -10,6 +10,7 @@ whose build did not end well is rendered from scratch the next time; what was ex
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import multiprocessing
 import os
@@ -39,6 +40,7 @@ SLOW_IMPORTS = (
     "myst_nb.sphinx_ext",
     "sphinx_gallery.gen_gallery",
     "furo",
+    "matplotlib.pyplot",
     "page_cache",
 )
 
@@ -74,6 +76,11 @@ class Language:
         """Return the file that appears when everything is executed."""
         return BUILD / f"{self.code}.executed"
 
+    @property
+    def stands(self) -> bool:
+        """Say whether the last build of the language ended well."""
+        return self.out.is_dir() and not self.unfinished.exists()
+
     def command(self) -> list[str]:
         """Return the arguments of sphinx-build."""
         settings = [f"guide_executed_marker={self.executed}", *self.settings]
@@ -89,6 +96,7 @@ class Language:
             print(f"{self.code}: the last build did not end well; rendering from scratch")
             shutil.rmtree(self.doctrees, ignore_errors=True)
             shutil.rmtree(self.out, ignore_errors=True)
+            (self.site / "index.html").unlink(missing_ok=True)  # it would lead here
         self.unfinished.parent.mkdir(parents=True, exist_ok=True)
         self.unfinished.touch()
         self.executed.unlink(missing_ok=True)
@@ -154,6 +162,8 @@ def _sphinx(language: Language, reader: int, writer: int) -> None:
     os.dup2(writer, 1)
     os.dup2(writer, 2)
     os.environ["DOCS_LANGUAGE"] = language.code
+    gc.freeze()  # what both languages share is not looked at again
+    gc.set_threshold(100_000, 20, 20)  # doctrees are large, and garbage is little
     from sphinx.cmd.build import main as sphinx_build  # noqa: PLC0415  (imported before the fork)
 
     sys.exit(sphinx_build(language.command()))
@@ -239,7 +249,7 @@ def main(argv: list[str] | None = None) -> int:
             code = max(build([language]) for language in languages)
         else:
             code = build(languages)
-        if code == 0 and all((site / folder).is_dir() for folder, _ in LANGUAGES.values()):
+        if all(Language(each, site, jobs).stands for each in LANGUAGES):
             write_root_page(site)
         for language in languages:
             if language.ended:
