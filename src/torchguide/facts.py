@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -41,9 +40,12 @@ class FactsError(ValueError):
     """A table of facts is not as the package expects; the message names file and line."""
 
 
-@dataclass(frozen=True, eq=False)
 class Fact:
-    """One row: where it comes from, whether that was checked, and what of it was not."""
+    """One row: where it comes from, whether that was checked, and what of it was not.
+
+    Rows are plain read-only objects: making a dataclass of each table takes longer than reading
+    them all.
+    """
 
     FILE: ClassVar[str]
     KEY: ClassVar[tuple[str, ...]]
@@ -52,6 +54,27 @@ class Fact:
     source: str
     status: str
     status_note: str
+
+    def __init__(self, **cells: str) -> None:
+        """Hold a cell for each column."""
+        self.__dict__.update(cells)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a fact is changed in its table."""
+        raise AttributeError(
+            f"{type(self).__name__}.{name} is read-only: facts stand in {self.FILE}"
+        )
+
+    def __repr__(self) -> str:
+        """Show the row's key."""
+        key = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.KEY)
+        return f"{type(self).__name__}({key})"
+
+    @classmethod
+    def columns(cls) -> list[str]:
+        """List the columns of the table."""
+        own = [name for name in cls.__annotations__ if name.islower()]
+        return own if cls is Fact else [*own, *Fact.columns()]
 
     @property
     def verified(self) -> bool:
@@ -66,7 +89,6 @@ _CODES = r"(\d+(;\d+)*)?"
 _VARIANT = r"cu\d+|cpu"
 
 
-@dataclass(frozen=True, eq=False)
 class Release(Fact):
     """One release of torch: its date, Python range and what a plain `pip install torch` gives."""
 
@@ -104,7 +126,6 @@ class Release(Fact):
     notes: str
 
 
-@dataclass(frozen=True, eq=False)
 class Pair(Fact):
     """The torchvision and torchaudio that belong to a torch."""
 
@@ -121,7 +142,6 @@ class Pair(Fact):
     torchaudio: str
 
 
-@dataclass(frozen=True, eq=False)
 class Wheel(Fact):
     """The CUDA wheels of one minor, variant and platform: which GPUs they carry code for."""
 
@@ -156,7 +176,6 @@ class Wheel(Fact):
         return f"{digits[:-1]}.{digits[-1]}"
 
 
-@dataclass(frozen=True, eq=False)
 class Toolkit(Fact):
     """One CUDA toolkit and the driver that came with it."""
 
@@ -178,7 +197,6 @@ class Toolkit(Fact):
     notes: str
 
 
-@dataclass(frozen=True, eq=False)
 class MinimumDriver(Fact):
     """The oldest driver that runs programs of a CUDA version, or of a whole major version."""
 
@@ -197,7 +215,6 @@ class MinimumDriver(Fact):
     rule: str
 
 
-@dataclass(frozen=True, eq=False)
 class Gpu(Fact):
     """One NVIDIA GPU and its compute capability."""
 
@@ -214,7 +231,6 @@ class Gpu(Fact):
     kind: str
 
 
-@dataclass(frozen=True, eq=False)
 class GpuArchitecture(Fact):
     """The drivers that serve a GPU architecture."""
 
@@ -234,7 +250,6 @@ class GpuArchitecture(Fact):
     driver_branch_max: str
 
 
-@dataclass(frozen=True, eq=False)
 class Deprecation(Fact):
     """Something that old tutorials use, and what stands in its place."""
 
@@ -249,7 +264,6 @@ class Deprecation(Fact):
     behaviour: str
 
 
-@dataclass(frozen=True, eq=False)
 class Mirror(Fact):
     """A mirror of PyPI or of the wheel index."""
 
@@ -268,7 +282,6 @@ class Mirror(Fact):
     use: str
 
 
-@dataclass(frozen=True, eq=False)
 class DockerImage(Fact):
     """A tag of the official Docker image."""
 
@@ -287,7 +300,6 @@ class DockerImage(Fact):
     python: str
 
 
-@dataclass(frozen=True, eq=False)
 class CondaBuild(Fact):
     """A CUDA build on conda-forge."""
 
@@ -345,7 +357,7 @@ def _check_cells(kind: type[Fact], row: dict[str, str], place: str) -> None:
 
 
 def _header(kind: type[Fact], reader: Iterator[list[str]]) -> list[str]:
-    names = [f.name for f in fields(kind)]
+    names = kind.columns()
     header = next(reader, None)
     if header is None:
         raise FactsError(f"{kind.FILE}:1: the table is empty; expected columns {names}")

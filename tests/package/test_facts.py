@@ -35,6 +35,13 @@ def test_rows_name_their_source_and_what_is_not_verified(kind):
         assert row.verified or row.status_note
 
 
+def test_facts_are_read_only_and_show_their_key():
+    row = table(Mirror)[0]
+    assert repr(row) == "Mirror(mirror='none', carries='wheels')"
+    with pytest.raises(AttributeError, match=r"read-only: facts stand in mirrors\.csv"):
+        row.url = "elsewhere"
+
+
 def _mirrors(*rows: str) -> str:
     header = "mirror,carries,url,use,source,status,status_note"
     return "\n".join([header, *rows]) + "\n"
