@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import torch_builds
 
 ROOT = Path(__file__).parents[2]
