@@ -11,6 +11,7 @@ Everyday:
     nox -s serve            build, serve on http://127.0.0.1:8000, rebuild at each change
     nox -s tests            tests of the package, the site's extensions, translations, examples
     nox -s lint             ruff and mypy
+    nox -s facts            tables of the package: unique, ordered, each row with its source
     nox -s examples         every script of the gallery alone, with a time and memory budget
 
 Translations:
@@ -129,6 +130,13 @@ def tests_torch(session: nox.Session, name: str) -> None:
 def gpu(session: nox.Session) -> None:
     """Test on this machine's accelerator, with the torch that is installed; none is a failure."""
     session.run("python", "-m", "pytest", "tests/gpu", *session.posargs, external=True)
+
+
+@nox.session(default=True, venv_backend="none")
+def facts(session: nox.Session) -> None:
+    """Check that the package's tables of facts are sourced, ordered and agree with each other."""
+    choose(session, ())
+    python(session, "-m", "torchguide.facts_check")
 
 
 @nox.session(default=False, venv_backend="none")
