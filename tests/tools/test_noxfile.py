@@ -12,6 +12,7 @@ SESSIONS = (
     "i18n_check", "site_check", "downloads", "browser", "linkcheck", "build",
 )  # fmt: skip
 
+
 def nox(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "nox", "-f", str(ROOT / "noxfile.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
