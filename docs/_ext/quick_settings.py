@@ -12,6 +12,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from docutils.frontend import get_default_settings
+from docutils.utils import DependencyList
 from myst_parser.mdit_to_docutils import base
 
 if TYPE_CHECKING:
@@ -28,7 +29,12 @@ def _settings(components: tuple[Any, ...]) -> Any:
 
 def copied_settings(*components: Any) -> Any:
     """Return settings like docutils.frontend.get_default_settings, free to be changed."""
-    return copy.deepcopy(_settings(components))
+    settings = copy.copy(_settings(components))
+    for name, value in vars(settings).items():
+        if isinstance(value, (list, dict, DependencyList)):  # what a parser may add to
+            setattr(settings, name, copy.copy(value))
+    settings.record_dependencies.list = []
+    return settings
 
 
 def setup(_app: Sphinx) -> ExtensionMetadata:
