@@ -9,8 +9,6 @@ import os
 import sys
 from typing import Any
 
-from torchguide.facts import read_text
-
 __all__ = ["LANGUAGES", "Texts", "system_language"]
 
 LANGUAGES = ("en", "zh")
@@ -39,6 +37,8 @@ class _Values(dict[str, Any]):
 
 
 def _rows(name: str) -> dict[str, dict[str, str]]:
+    from torchguide.facts import read_text  # noqa: PLC0415 -- slow, and not every command says texts
+
     rows = csv.DictReader(io.StringIO(read_text(name), newline=""))
     key = (rows.fieldnames or ["?"])[0]
     return {row[key]: row for row in rows}

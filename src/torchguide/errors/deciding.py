@@ -13,9 +13,13 @@ __all__ = ["deciding_exception"]
 # `RuntimeError: …` at the beginning of a line, or after a word such as 报错：
 _EXCEPTION = re.compile(
     r"(?:^|[\s:|>(\u3000-\u9fff])"
-    r"(?P<name>(?:[A-Za-z_]\w*\.){0,8}(?:[A-Z]\w*(?:Error|Exception|Interrupt|Timeout)\w*"
-    r"|(?<=exc\.)[A-Z]\w+))(?P<rest>:(?= |$).*|$)",
+    r"(?P<name>(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Timeout)\w*)"
+    r"(?P<rest>:(?= |$).*|$)",
     re.ASCII,
+)
+# `torch._dynamo.exc.Unsupported: …`: a class with its module
+_DOTTED = re.compile(
+    r"(?P<name>(?:[a-z_]\w*\.){1,8}[A-Z]\w*(?<!Warning))(?P<rest>:(?= |$).*)", re.ASCII
 )
 # they only pass on what another process or thread has raised
 _WRAPPERS = (
@@ -46,9 +50,7 @@ def deciding_exception(log: Log) -> tuple[int, str] | None:
         piece = log.piece(index)
         if _IGNORED.search(piece):
             ignored_until = index + 12  # the traceback of an exception that Python ignored
-        if "E" not in piece and "exc." not in piece and "I" not in piece:
-            continue
-        match = _EXCEPTION.search(piece)
+        match = _DOTTED.match(piece) or _EXCEPTION.search(piece)
         if not match:
             continue
         name = match["name"].rpartition(".")[2]

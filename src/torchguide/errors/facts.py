@@ -61,7 +61,7 @@ class Facts:
             if kind == "int":
                 self.values[name] = int(text)
             elif kind == "num":
-                self.values[name] = float(text)
+                self.values[name] = float(text) if "." in text else int(text)
             elif kind == "size":
                 self._sizes.add(name)
                 unit = "bytes" if text.endswith("bytes") else re.sub(r"[\d. ]", "", text)[0]
@@ -85,6 +85,8 @@ class Facts:
             if any(isinstance(o, str) and o not in self.values for o in operands):
                 continue
             numbers: list[Any] = [self.values[o] if isinstance(o, str) else o for o in operands]
+            if operation not in _SHAPES and not all(isinstance(n, int | float) for n in numbers):
+                continue  # this wording gives the fact as text
             if operation == "cuda":  # 11040 is CUDA 11.4
                 value: Any = f"{numbers[0] // 1000}.{numbers[0] % 1000 // 10}"
             elif operation in _SHAPES:

@@ -30,6 +30,7 @@ _PREFIX = re.compile(
     r"|\[?\d{4}[-/]\d\d[-/]\d\d[T ,]\d\d:\d\d:\d\d[\d.,+Z]*\]?"  # a time
     r"|\[?\d\d:\d\d:\d\d[\d.,]*\]?"
     r"|\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\]?[:|]?(?=\s)"
+    r"|\[?[EWIF]\d{4} \d\d:\d\d:\d\d\S*(?: \d+)? \S+\.(?:py|cpp|cc|h):\d+\](?: \[[\d/]+\])*"  # glog
     r"|[-|:](?=\s)"
     r"))+"
 )

@@ -1,13 +1,14 @@
 """Read a log of any size in bounded memory: keep the lines that can matter, with their numbers.
 
-A log up to `WHOLE` bytes is kept whole. Of a longer one, every line is searched for triggers,
-short texts of which each pattern of the catalogue has at least one; the lines around the first
-and the last finds of each trigger are kept, and the beginning and the end of the log.
+A log up to `WHOLE` bytes is kept whole. A longer one repeats itself: lines that are equal but for
+their digits are looked at once. Of the others, those that have a trigger are kept with the lines
+around them; so are the last of each that is repeated, the beginning and the end of the log.
 """
 
 from __future__ import annotations
 
 import codecs
+import itertools
 from typing import TYPE_CHECKING, BinaryIO
 
 from torchguide.errors.catalogue import load
@@ -20,9 +21,13 @@ __all__ = ["WHOLE", "UnusableLogError", "read_log"]
 
 WHOLE = 1 << 20
 _CHUNK = 1 << 20
-_LONGEST = 1 << 16  # a line without end is cut here
+_LONGEST = 1 << 14  # a line is cut here
 _BEFORE, _AFTER = 4, 16  # lines kept around a find
-_END = 1 << 16  # bytes kept of the end
+_FORMS = 100_000  # forms of lines that are remembered
+_EARLY, _LATE = 10_000, 1_000  # lines kept from the beginning, and finds of what comes later
+_BEGINNING, _END = 50, 200  # lines kept in any case
+_VARIED = 0.3  # share of new lines from which only the markers are looked for
+_VARYING = b"0123456789abcdef"  # digits, also of hashes and addresses
 
 
 class UnusableLogError(ValueError):
@@ -35,22 +40,17 @@ def read_log(stream: BinaryIO) -> list[tuple[int, str]]:
     Raises:
         UnusableLogError: there is nothing to read, or it is no text.
     """
-    head = _fill(stream, WHOLE + 1)
+    head = stream.read(WHOLE + 1)  # at the end of input it is shorter; a terminal ends only once
     encoding = _encoding(head)
     if not head.strip():
         raise UnusableLogError("empty")
     if len(head) <= WHOLE:
-        lines = _decode(head, encoding).split("\n")
+        lines = head.decode(encoding, errors="replace").split("\n")
         return [(number, line.rstrip("\r")) for number, line in enumerate(lines, start=1)]
-    return _Excerpt().read(_chunks(head, stream, encoding))
-
-
-def _fill(stream: BinaryIO, size: int) -> bytes:
-    parts: list[bytes] = []
-    while size > 0 and (part := stream.read(size)):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+    excerpt = _Excerpt()
+    for chunk in _chunks(head, stream, encoding):
+        excerpt.add(chunk)
+    return excerpt.lines()
 
 
 def _encoding(head: bytes) -> str:
@@ -61,105 +61,134 @@ def _encoding(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     sample = head[:4096]
-    zeros = sample.count(0)
-    if zeros:
-        if sample[1::2].count(0) > 0.9 * len(sample[1::2]):
+    even, odd = sample[::2], sample[1::2]
+    if sample.count(0) > len(sample) / 50:
+        # in UTF-16, what ASCII knows has a zero as its other byte
+        if odd.count(0) > len(odd) / 3 and even.count(0) < len(even) / 50:
             return "utf-16-le"
-        if sample[::2].count(0) > 0.9 * len(sample[::2]):
+        if even.count(0) > len(even) / 3 and odd.count(0) < len(odd) / 50:
             return "utf-16-be"
-        if zeros > len(sample) / 50:
-            raise UnusableLogError("binary")
-    try:
-        codecs.getincrementaldecoder("utf-8-sig")().decode(head)
-    except UnicodeDecodeError:
+        raise UnusableLogError("binary")
+    for encoding in ("utf-8-sig", "gb18030"):
         try:
-            codecs.getincrementaldecoder("gb18030")().decode(head)
+            codecs.getincrementaldecoder(encoding)().decode(head)
         except UnicodeDecodeError:
-            return "utf-8"
-        return "gb18030"
-    return "utf-8-sig"
-
-
-def _decode(data: bytes, encoding: str) -> str:
-    return data.decode(encoding, errors="replace")
+            continue
+        return encoding
+    return "utf-8"
 
 
 def _chunks(head: bytes, stream: BinaryIO, encoding: str) -> Iterator[bytes]:
-    """Give the log in UTF-8, in chunks."""
+    """Give the log in UTF-8, cut between lines."""
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
     plain = encoding.startswith("utf-8")  # broken bytes are replaced where lines are kept
-    chunk = head
-    while chunk:
-        yield chunk if plain else decoder.decode(chunk).encode()
-        chunk = stream.read(_CHUNK)
+    rest, part = b"", head
+    while part:
+        data = rest + (part if plain else decoder.decode(part).encode())
+        cut = data.rfind(b"\n") + 1
+        if not cut and len(data) > _CHUNK:
+            cut = len(data)  # a line without end
+        if cut:
+            yield data[:cut]
+        rest, part = data[cut:], stream.read(_CHUNK)
+    if rest:
+        yield rest
+
+
+def _pieces(chunk: bytes, first: int) -> tuple[list[int], list[bytes]]:
+    """Split a chunk into lines with their numbers; progress bars hold several, parted by returns."""
+    chunk = chunk.replace(b"\r\n", b"\n").removesuffix(b"\n")
+    lines = chunk.split(b"\n")
+    numbers = list(range(first, first + len(lines)))
+    if b"\r" in chunk:
+        numbers = [
+            number
+            for number, line in zip(numbers, lines, strict=True)
+            for _ in range(line.count(b"\r") + 1)
+        ]
+        lines = chunk.replace(b"\r", b"\n").split(b"\n")
+    return numbers, lines
 
 
 class _Excerpt:
-    """The lines kept so far."""
+    """The lines kept so far, each under its place in the log.
+
+    The form of a line is the line without what varies; it tells whether the line is a new one.
+    """
 
     def __init__(self) -> None:
-        self._kept: dict[int, str] = {}
-        self._late: dict[int, str] = {}
         self._triggers = Triggers(load())
-        self._number = 1  # of the first line of the chunk
+        self._seen: set[bytes] = set()  # forms of lines
+        self._matter: set[bytes] = set()  # those that have a trigger
+        self._kept: dict[int, tuple[int, bytes]] = {}
+        self._last: dict[bytes, dict[int, tuple[int, bytes]]] = {}  # around the last of each form
+        self._lines: list[bytes] = []  # of the chunk and of the end of the one before
+        self._numbers: list[int] = []
+        self._place = 0  # of the first of them
+        self._owed = _BEGINNING  # lines to be kept at the beginning of the next chunk
+        self._number = 1
+        self._varied = False  # whether forms say nothing, as all lines differ
 
-    def read(self, chunks: Iterator[bytes]) -> list[tuple[int, str]]:
-        rest = context = b""
-        first = True
-        for part in chunks:
-            data = rest + part
-            cut = data.rfind(b"\n") + 1
-            if not cut and len(data) < _LONGEST:
-                rest = data
-                continue
-            cut = cut or len(data)
-            chunk, rest = data[:cut], data[cut:]
-            self._scan(context, chunk)
-            if first:
-                self._keep(self._kept, self._number, chunk[: _END // 4])
-                first = False
-            # the lines before the next chunk's first find
-            self._number += chunk.count(b"\n")
-            context = chunk[-_END:]
-            context = context[context.find(b"\n") + 1 :]
-        self._scan(context, rest)
-        end = context + rest
-        self._keep(self._kept, self._number - context.count(b"\n"), end)
-        return sorted({**self._late, **self._kept}.items())
+    def add(self, chunk: bytes) -> None:
+        """Keep what matters of the next chunk."""
+        numbers, lines = _pieces(chunk, self._number)
+        forms = [] if self._varied else b"\n".join(lines).translate(None, _VARYING).split(b"\n")
+        self._number += chunk.count(b"\n")
+        old = min(len(self._lines), _END)
+        self._place += len(self._lines) - old
+        self._lines = self._lines[-old:] + lines if old else lines
+        self._numbers = self._numbers[-old:] + numbers if old else numbers
+        last = dict(zip(forms, itertools.count(old), strict=False))
+        again = last.keys() & self._matter
+        keep = self._range(old, old + self._owed)
+        self._owed = 0
+        for index in self._finds(lines, forms):
+            keep.update(self._around(index + old))
+        if len(self._kept) < _EARLY:
+            self._kept.update(keep)
+            keep = {}
+        self._last.update((b"%d" % place, {place: line}) for place, line in keep.items())
+        for form in again:
+            self._last.pop(form, None)  # so that the oldest stand first
+            self._last[form] = self._around(last[form])
+        while len(self._last) > _LATE:
+            del self._last[next(iter(self._last))]
 
-    def _scan(self, context: bytes, chunk: bytes) -> None:
-        """Keep the lines around the finds; `context` is the end of the chunk before."""
-        data = context + chunk
-        number = self._number - context.count(b"\n")
-        early, late = self._triggers.find(data, len(context))
-        end = 0
-        for kept, offsets in ((self._kept, early), (self._late, late)):
-            counted, line = 0, number
-            end = -1
-            for offset in offsets:
-                if offset < end:
-                    continue
-                start = offset
-                for _ in range(_BEFORE + 1):
-                    start = max(data.rfind(b"\n", max(start - _LONGEST, 0), max(start, 0)), -1)
-                    if start < 0:
-                        break
-                start = max(start + 1, offset - _LONGEST)
-                end = offset
-                for _ in range(_AFTER + 1):
-                    end = data.find(b"\n", end + 1, offset + _LONGEST)
-                    if end < 0:
-                        break
-                end = min(len(data), offset + _LONGEST) if end < 0 else end
-                line += data.count(b"\n", counted, start)
-                counted = start
-                self._keep(kept, line, data[start:end])
-        while len(self._late) > 20_000:  # the oldest of the late ones go
-            for old in list(self._late)[:10_000]:
-                del self._late[old]
+    def _finds(self, lines: list[bytes], forms: list[bytes]) -> list[int]:
+        """Give the first lines of new forms that have a trigger, and remember the forms."""
+        if self._varied:
+            return self._triggers.lines(b"\n".join(lines), thorough=False)
+        first = dict(zip(reversed(forms), range(len(forms) - 1, -1, -1), strict=True))
+        new = first.keys() - self._seen
+        if not new:
+            return []
+        indexes = sorted(first[form] for form in new)
+        thorough = len(indexes) < _VARIED * len(lines)
+        self._varied = not thorough and len(self._seen) >= _FORMS
+        text = b"\n".join([lines[index] for index in indexes])
+        found = self._triggers.lines(text, thorough=thorough)
+        finds = [indexes[number] for number in found]
+        if len(self._seen) < _FORMS:
+            self._seen |= {form for form in new if len(form) < _LONGEST}
+            self._matter |= {forms[index] for index in finds} & self._seen
+        return finds
 
-    @staticmethod
-    def _keep(kept: dict[int, str], number: int, data: bytes) -> None:
-        for line in data.decode("utf-8", errors="replace").split("\n"):
-            kept[number] = line.rstrip("\r")[:_LONGEST]
-            number += 1
+    def _range(self, start: int, end: int) -> dict[int, tuple[int, bytes]]:
+        return {
+            self._place + index: (self._numbers[index], self._lines[index][:_LONGEST])
+            for index in range(max(start, 0), min(end, len(self._lines)))
+        }
+
+    def _around(self, index: int) -> dict[int, tuple[int, bytes]]:
+        self._owed = max(self._owed, index + _AFTER + 1 - len(self._lines))
+        return self._range(index - _BEFORE, index + _AFTER + 1)
+
+    def lines(self) -> list[tuple[int, str]]:
+        """Give all that was kept, in order."""
+        kept = {**self._kept, **self._range(len(self._lines) - _END, len(self._lines))}
+        for lines in self._last.values():
+            kept.update(lines)
+        return [
+            (number, line.decode("utf-8", errors="replace"))
+            for _, (number, line) in sorted(kept.items())
+        ]

@@ -29,6 +29,7 @@ TYPES = {
     "word": r"\w{1,80}",
     "name": r"[\w.:<>]{1,120}?",
     "version": r"\d{1,10}[\w.+]{0,40}",
+    "kind": r"[\w.: ]{1,40}?",  # a type in several words: unsigned char
     "release": r"\d{1,4}(?:\.\d{1,4}){1,3}",
     "path": r"[^' ]{1,300}?",
     "quote": r"[^']{0,300}?",
@@ -37,6 +38,7 @@ TYPES = {
 }
 _GAPS = {"*": r".{0,40}?", "**": r".{0,300}?", "***": r".{0,2000}?"}
 _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_BRACES = re.compile(r"\{[^{}]*\}|[{}]+")
 _FIELD = re.compile(r"([a-z][a-z0-9_]*):([a-z]+)")
 _QUOTES = str.maketrans(dict.fromkeys('"`“”‘’´「」', "'"))
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}/]")
@@ -113,5 +115,5 @@ def fields(template: str) -> dict[str, str]:
 
 def words(template: str) -> list[str]:
     """Give the words that a text must contain for the template to match, longest first."""
-    bare = re.sub(r"\{[^{}]*\}", " ", plain_quotes(template).replace("{{", " ").replace("}}", " "))
+    bare = plain_quotes(_BRACES.sub(" ", template))
     return sorted((word for word in bare.split() if len(word) > 2), key=len, reverse=True)

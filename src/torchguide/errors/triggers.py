@@ -1,4 +1,4 @@
-"""Find the places in a long log where a pattern of the catalogue can match."""
+"""Tell which lines of a long log a pattern of the catalogue can match."""
 
 from __future__ import annotations
 
@@ -9,69 +9,53 @@ from torchguide.errors.templates import words
 if TYPE_CHECKING:
     from torchguide.errors.catalogue import Catalogue
 
-__all__ = ["COMMON", "Triggers"]
+__all__ = ["COMMON", "MARKERS", "Triggers"]
 
-# Texts that many messages share. Whatever pattern has none of them is found by its longest word,
-# so that this list decides only how fast a log is read.
+# Texts that many messages share, chosen so that few of them cover most patterns. A pattern that
+# has none of them is found by its longest word: this list decides only how fast a log is read.
 COMMON = (
-    "rror",
-    "CUDA",
-    "annot",
-    "xpected",
-    "torch",
-    "ailed",
-    "not ",
-    "devic",
-    "tensor",
-    "grad",
-    "version",
-    "memory",
+    *("orch", "rror", "not", "ected", "tion", "annot", "ensor", "iled", "nvalid", "uppo"),
+    *("size", "able", "dule", "sion", "device", "ould", "an't", "ents", "ound", "read", "file"),
+    *("lass", "cont", "Data", "utput", "state", "code", "NCCL", "emory", "cuda", "CUDA", "_STATUS"),
 )
-_EARLY = 150  # finds of one trigger that are kept from the beginning of a log
-_LATE = 3  # and of each chunk after that
-_BUSY = 400  # finds after which a trigger says nothing any more
+# What stands near every failure that matters, where a log is too varied for all triggers.
+MARKERS = (
+    *("rror", "xception", "Traceback", "ailed", "CUDA", "NCCL", "annot", "Unsupported"),
+    *("Killed", "fault", "ssert", "not found", "Could not"),
+)
+_MOST = 500  # lines of one chunk that are kept for one trigger
 
 
 class Triggers:
-    """The triggers of a catalogue, and how often each was found."""
+    """The triggers of a catalogue; a line without any of them matches no pattern."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         """Choose the triggers."""
-        self._patterns: dict[bytes, set[bytes]] = {}
+        chosen: set[str] = set()
         for entry in catalogue.entries:
             for pattern in entry.patterns:
                 known = words(pattern.match)
-                own = known[0]
-                common = [text for text in COMMON if any(text in word for word in known)]
-                trigger = common[-1] if common else own
-                self._patterns.setdefault(trigger.encode(), set()).add(own.encode())
-        self._counts = dict.fromkeys(self._patterns, 0)
+                common = (text for text in COMMON if any(text in word for word in known))
+                chosen.add(next(common, known[0]))
+        self._all = [text.encode() for text in sorted(chosen)]
+        self._markers = [text.encode() for text in MARKERS]
 
-    def find(self, data: bytes, begin: int) -> tuple[list[int], list[int]]:
-        """Give the offsets of the finds from `begin` on: the first ones of the log, and later ones.
-
-        A trigger that stands everywhere is replaced by the words of its patterns.
-        """
-        early: list[int] = []
-        late: list[int] = []
-        for trigger in list(self._counts):
-            offset = data.find(trigger, begin)
-            if offset < 0:
-                continue
-            while offset >= 0 and self._counts[trigger] < _EARLY:
-                self._counts[trigger] += 1
-                early.append(offset)
-                offset = data.find(trigger, offset + 1)
-            if offset < 0:
-                continue
-            offset = len(data)
-            for _ in range(_LATE):
-                offset = data.rfind(trigger, begin, offset)
+    def lines(self, text: bytes, *, thorough: bool) -> list[int]:
+        """Give the lines that have a trigger, from 0; one of the markers if not `thorough`."""
+        offsets: set[int] = set()
+        for trigger in self._all if thorough else self._markers:
+            offset = text.find(trigger)
+            for _ in range(_MOST):
                 if offset < 0:
                     break
-                self._counts[trigger] += 1
-                late.append(offset)
-            if self._counts[trigger] > _BUSY and trigger in self._patterns:
-                for word in self._patterns.pop(trigger):
-                    self._counts.setdefault(word, 0)
-        return sorted(early), sorted(late)
+                offsets.add(offset)
+                end = text.find(b"\n", offset)
+                offset = text.find(trigger, end) if end >= 0 else -1
+        lines: list[int] = []
+        line = counted = 0
+        for offset in sorted(offsets):
+            line += text.count(b"\n", counted, offset)
+            counted = offset
+            if not lines or lines[-1] != line:
+                lines.append(line)
+        return lines
