@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -241,6 +242,60 @@ def test_a_planted_fault_is_found_at_its_place(site, allowed, plant):
     assert list(found) == [check]
     assert len(found[check]) == 1
     assert says in found[check][0]
+
+
+# what asks another host, each in its own way
+REQUESTS = [
+    '<base href="https://a.example/">',
+    '<link rel="Preconnect" href="https://a.example/">',
+    '<link rel="preload" as="image" href="_images/row.png" imagesrcset="https://a.example/x 2x">',
+    '<img alt="A row" src="_images/row.png" srcset="_images/row.png 1x, https://a.example/x 2x">',
+    '<img alt="A row" src="https:\\\\a.example/x">',
+    '<img alt="A row" src="ht\ntps://a.example/x">',
+    '<iframe title="A page" srcdoc="&lt;img src=https://a.example/x&gt;"></iframe>',
+    '<video poster="https://a.example/x"></video>',
+    '<form action="https://a.example/x"></form>',
+    '<button formaction="https://a.example/x">Go</button>',
+    '<a href="page.html" ping="page.html https://a.example/x">Go</a>',
+    '<svg><use xlink:href="https://a.example/x.svg#y"></use></svg>',
+    '<svg><filter><feImage href="https://a.example/x"></feImage></filter></svg>',
+    '<meta http-equiv="Refresh" content="1; URL=https://a.example/x">',
+    "<p onclick=\"fetch('https://a.example/x')\">Go</p>",
+    '<p style="background: URL(//a.example/x)">Go</p>',
+    '<script>import "https://a.example/x.js"</script>',
+    '<script>new WebSocket("wss://a.example/x")</script>',
+    '<script>request.open("GET", `https://a.example/x`)</script>',
+    '<script>script.setAttribute("src", "//a.example/x")</script>',
+    '<style>p { background: image-set("https://a.example/x" 1x) }</style>',
+    "<style>@import url(https://a.example/x);</style>",
+]
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_every_way_to_ask_another_host_is_found(site, allowed, request_):
+    path = site / "en" / "page.html"
+    path.write_text(path.read_text("utf-8").replace("</body>", f"{request_}\n</body>"), "utf-8")
+    found = faults(site, allowed)["no request to another host (pages)"]
+    assert len(found) == 1
+    assert re.match(r"en/page\.html:\d+: (<\w+> )?loads \S*a\.example", found[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<a href="https://a.example/">Go</a>',
+        '<blockquote cite="https://a.example/">So</blockquote>',
+        '<p title="https://a.example/">Go</p>',
+        '<svg xmlns="http://www.w3.org/2000/svg"></svg>',
+        '<script>/* "https://a.example" */ // see "https://a.example"\n</script>',
+        '<script>say("<a href=\\"https://a.example/\\">Go</a>")</script>',
+        "<style>p { background: url(\"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'\") }</style>",
+    ],
+)
+def test_what_asks_no_other_host_is_let_through(site, allowed, text):
+    path = site / "en" / "page.html"
+    path.write_text(path.read_text("utf-8").replace("</body>", f"{text}\n</body>"), "utf-8")
+    assert "no request to another host (pages)" not in faults(site, allowed)
 
 
 def test_a_page_of_one_language_only_is_found(site, allowed):

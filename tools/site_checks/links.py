@@ -20,15 +20,19 @@ __all__ = ["alternates", "foreign_requests", "foreign_requests_of_file", "intern
 
 ADDRESSES = ("href", "src", "action", "data", "poster", "srcset")
 HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
-CSS_URL = re.compile(r"""url\(\s*(?P<q>["']?)(?!["']?data:)(?P<url>[^)"']+)(?P=q)\s*\)""")
-CSS_IMPORT = re.compile(r"""@import\s+["'](?P<url>[^"']+)""")
-# what a script would load; an address in a comment or of a link is no request
-SCRIPT_LOAD = re.compile(
-    r"""(?:\b(?:fetch|import|importScripts|open)\s*\(\s*|\bfrom\s*|\.src\s*=\s*)"""
-    r"""["'`](?P<url>(?:https?:)?//[^"'`]+)"""
+CSS_URL = re.compile(
+    r"""url\(\s*(?P<q>["']?)(?!["']?data:)(?P<url>[^)"']+)(?P=q)\s*\)""", re.IGNORECASE
+)
+COMMENT = re.compile(r"/\*.*?\*/|(?<![^\s;{}])//[^\n]*", re.DOTALL)
+# An address that begins a string, or stands after a bracket or in an attribute.  Behind \" it is a
+# link in the text of a message; www.w3.org is the name of a namespace.
+ADDRESS_IN_CODE = re.compile(
+    r"""(?:(?<!\\)["'`]|[(=])\s*(?P<url>(?:(?:https?|wss?):)?//(?!www\.w3\.org/)\w[^\s"'`)<>]*)""",
+    re.IGNORECASE,
 )
 LINK_THAT_LOADS = frozenset(
     [
+        "apple-touch-icon",
         "dns-prefetch",
         "icon",
         "manifest",
@@ -39,10 +43,14 @@ LINK_THAT_LOADS = frozenset(
         "stylesheet",
     ]
 )
-LOADING_TAGS_WORDS = """
-    audio embed form iframe image img input object script source track use video
-"""
-LOADING_TAGS = frozenset(LOADING_TAGS_WORDS.split())
+# a browser follows these only when the reader does; whatever else names a host is a request
+FOLLOWED = frozenset(
+    [("a", "href"), ("area", "href")] + [(n, "cite") for n in ("blockquote", "q", "del", "ins")]
+)
+# texts, and what machines read
+NO_ADDRESS = frozenset(
+    ["alt", "content", "itemid", "itemtype", "label", "placeholder", "property", "title", "value"]
+)
 
 
 def addresses(element: Element) -> Iterator[str]:
@@ -111,38 +119,46 @@ def alternates(site: Site, page: Page) -> Iterator[Failure]:
             yield page.fail(others[0], f"alternates for {tags}; wanted en, zh-CN and x-default")
 
 
-def _loads(element: Element) -> bool:
-    if element.name == "link":
-        rels = set(attribute(element, "rel").split())
-        return bool(rels & LINK_THAT_LOADS)
-    return element.name in LOADING_TAGS
+def _requests(element: Element) -> Iterator[str]:
+    """Yield what an element's attributes would load, on this site or elsewhere."""
+    rels = set(attribute(element, "rel").lower().split())
+    for name, value in element.attrs.items():
+        followed = (element.name, name) in FOLLOWED or name in NO_ADDRESS
+        machines = element.name == "link" and name == "href" and not rels & LINK_THAT_LOADS
+        if not value or followed or machines or name.startswith(("data-", "aria-", "xmlns")):
+            continue
+        if name.endswith("srcset"):
+            yield from (part.split()[0] for part in value.split(",") if part.strip())
+        elif name in {"style", "srcdoc"} or name.startswith("on"):
+            yield from (what for _line, what in _addresses_of_code(value))
+        elif name == "ping":
+            yield from value.split()
+        else:
+            yield value
+    if element.name == "meta" and attribute(element, "http-equiv").lower() == "refresh":
+        yield from re.findall(r"url=\s*(\S+)", attribute(element, "content"), re.IGNORECASE)
 
 
 def foreign_requests(page: Page) -> Iterator[Failure]:
     """A page asks nothing of another host; links that a reader may follow are no requests."""
     for each in page.all:
-        wanted = [address for address in addresses(each) if _loads(each)]
-        style = attribute(each, "style")
-        wanted += [match["url"] for match in CSS_URL.finditer(style)]
-        if each.name == "a" and each.attrs.get("ping"):
-            wanted.append(attribute(each, "ping"))
-        if each.name == "meta" and each.attrs.get("http-equiv") == "refresh":
-            wanted += re.findall(r"url=(\S+)", attribute(each, "content"))
-        for address in wanted:
-            if HOST.match(address):
-                yield page.fail(each, f"<{each.name}> loads {address} from another host")
+        for address in _requests(each):
+            # as browsers read it
+            read = re.sub(r"[\t\n\r]", "", address).strip().replace("\\", "/")
+            if HOST.match(read):
+                yield page.fail(each, f"<{each.name}> loads {read} from another host")
     for block in re.finditer(r"<(script|style)\b[^>]*>(?P<code>.*?)</\1>", page.text, re.DOTALL):
         above = page.text.count("\n", 0, block.start("code"))
-        for line, what in _loads_of_code(block["code"], css=block[1] == "style"):
-            yield page.fail(above + line, what)
+        for line, address in _addresses_of_code(block["code"]):
+            yield page.fail(above + line, f"loads {address} from another host")
 
 
 def foreign_requests_of_file(site: Site) -> Iterator[Failure]:
     """Style sheets find their files on the site, and scripts ask nothing of another host."""
     for path in site.files(".css", ".js"):
         text = path.read_text("utf-8")
-        for line, what in _loads_of_code(text, css=path.suffix == ".css"):
-            yield Failure(path, line, what)
+        for line, address in _addresses_of_code(text):
+            yield Failure(path, line, f"loads {address} from another host")
         if path.suffix == ".js":
             continue
         for match in CSS_URL.finditer(text):
@@ -151,8 +167,8 @@ def foreign_requests_of_file(site: Site) -> Iterator[Failure]:
                 yield Failure(path, line_in(text, match), f"url({url}): no such file")
 
 
-def _loads_of_code(code: str, *, css: bool) -> Iterator[tuple[int, str]]:
-    for pattern in (CSS_URL, CSS_IMPORT) if css else (SCRIPT_LOAD,):
-        for match in pattern.finditer(code):
-            if HOST.match(match["url"].strip()):
-                yield line_in(code, match), f"loads {match['url']} from another host"
+def _addresses_of_code(code: str) -> Iterator[tuple[int, str]]:
+    """Yield line and address of other hosts in a style or a script, comments aside."""
+    without = COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), code)
+    for match in ADDRESS_IN_CODE.finditer(without):
+        yield without.count("\n", 0, match.start("url")) + 1, match["url"]
