@@ -1,8 +1,8 @@
 """Execute gallery scripts each in a process of its own, forked where torch is imported already.
 
-sphinx-gallery hands scripts to joblib under the name of one backend, "loky", whose workers
-import torch anew and carry the state of one script into the next.  On Linux another backend
-takes that name here.  Elsewhere loky does the work, slower.
+sphinx-gallery can hand the scripts of one section at a time to joblib's workers, which import
+torch anew and carry the state of one script into the next.  On Linux all scripts are executed
+here, before sphinx-gallery looks at them, and it finds them done.  Elsewhere joblib does it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ import signal
 import sys
 import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
+from sphinx_gallery.gen_rst import generate_file_rst
 
 import torch_warnings
 from execution_environment import today
@@ -50,8 +52,6 @@ STARTING = threading.Lock()
 def configure(app: Sphinx, config: Config) -> None:
     """Complete sphinx-gallery's settings, which it has checked and filled by now."""
     conf = config.sphinx_gallery_conf
-    if config.guide_fork:
-        conf["parallel"] = max(2, kernel_count(config))
     conf["reset_modules"] = (*conf["reset_modules"], f"{__name__}.reset_example")
     conf["reset_modules_order"] = "both"
     environment: Environment = app.guide_environment  # type: ignore[attr-defined]  # page_execution's
@@ -80,50 +80,63 @@ def reset_example(conf: dict[str, Any], fname: str, when: str) -> None:
 
 
 def before_gallery(app: Sphinx) -> None:
-    """Delete outputs that are not whole or not of today's code; get ready to fork."""
+    """Delete outputs that are not whole or not of today's code; execute what is missing."""
     conf = app.config.sphinx_gallery_conf
     remove_orphans(conf, app.srcdir)
-    stale = [example for example in _examples(app) if not example.is_whole()]
+    examples = find_examples(conf, app.srcdir, conf[STATE]["digest"])
+    stale = [example for example in examples if not example.is_whole()]
     for example in stale:
         example.remove()
-    if not stale:
-        conf["parallel"] = False  # no workers for comparing checksums
-    elif app.config.guide_fork and sys.platform == "linux":
-        os.environ.update(kernel_environ(app.config))  # read when torch is loaded
-        for name in PRELOADED if len(stale) > 1 else ():
+    if not app.config.guide_fork:
+        return  # sphinx-gallery executes them, one after the other
+    if stale and sys.platform == "linux":
+        _execute(app, conf, stale)
+        stale = []
+    conf["parallel"] = max(2, kernel_count(app.config)) if stale else False
+
+
+def _execute(app: Sphinx, conf: dict[str, Any], stale: list[Example]) -> None:
+    """Execute scripts of all sections side by side; sphinx-gallery only collects them then."""
+    os.environ.update(kernel_environ(app.config))  # read when torch is loaded
+    for name in PRELOADED if len(stale) > 1 else ():
+        try:
+            importlib.import_module(name)  # and nothing run before the fork
+        except (ImportError, OSError):
+            logger.info("not imported before the gallery: %s", name)
+    passed: list[str] = []
+    with ThreadPoolExecutor(kernel_count(app.config)) as pool:
+        todo = {pool.submit(run_forked, partial(_generate, conf, each)): each for each in stale}
+        for number, done in enumerate(as_completed(todo), 1):
+            example = todo[done]
             try:
-                importlib.import_module(name)  # and nothing run before the fork
-            except (ImportError, OSError):
-                logger.info("not imported before the gallery: %s", name)
-        _register_backend()
+                error = done.result()
+            except ExtensionError as died:
+                error = f"{example.source}:1: {died}"
+            if error:
+                conf["failing_examples"][str(example.source)] = error
+            else:
+                passed.append(example.source.stem)
+            word = "failed" if error else "executed"
+            logger.info("%s example %s (%d of %d)", word, example.source.stem, number, len(stale))
+    if conf["failing_examples"]:
+        conf["plot_gallery"] = False  # not a second time; page_execution ends the build
+    logger.info("executed %d examples: %s", len(passed), ", ".join(sorted(passed)))
+
+
+def _generate(conf: dict[str, Any], example: Example) -> str | None:
+    """Make a script's outputs, in the forked process; return the traceback of a failure."""
+    source, folder = example.source, example.target.parent
+    (folder / "images" / "thumb").mkdir(parents=True, exist_ok=True)
+    about = generate_file_rst(source.name, folder, source.parent, conf)[3]
+    failure: str | None = about.get("formatted_exception")
+    return failure
 
 
 def after_gallery(app: Sphinx) -> None:
-    """Say what was executed."""
-    conf = app.config.sphinx_gallery_conf
-    if conf["passing_examples"]:
-        names = ", ".join(sorted(Path(name).stem for name in conf["passing_examples"]))
-        logger.info("executed %d examples: %s", len(conf["passing_examples"]), names)
-
-
-def _examples(app: Sphinx) -> list[Example]:
-    conf = app.config.sphinx_gallery_conf
-    return find_examples(conf, app.srcdir, conf[STATE]["digest"])
-
-
-def _register_backend() -> None:
-    from joblib import register_parallel_backend  # noqa: PLC0415  # slow, and seldom needed
-    from joblib.parallel import BACKENDS  # noqa: PLC0415
-
-    threads: type[Any] = BACKENDS["threading"]
-
-    class ForkedScripts(threads):  # type: ignore[misc]  # joblib has no types
-        """Threads that each wait for a forked process."""
-
-        def submit(self, func: Callable[[], Any], callback: Any = None) -> Any:
-            return super().submit(partial(run_forked, func), callback)
-
-    register_parallel_backend("loky", ForkedScripts)
+    """Say what sphinx-gallery executed where scripts are not forked."""
+    names = sorted(Path(name).stem for name in app.config.sphinx_gallery_conf["passing_examples"])
+    if names:
+        logger.info("executed %d examples: %s", len(names), ", ".join(names))
 
 
 def run_forked(function: Callable[[], Any]) -> Any:

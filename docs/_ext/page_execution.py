@@ -1,16 +1,12 @@
 """Execute pages before Sphinx reads them, so that myst-nb finds every output in the cache.
 
-One process writes the cache, threads wait for kernels, the longest page goes first.  All
-failures are reported together, with page, line and traceback, and nothing of them is stored.
+One process writes the cache, threads wait for kernels.  All failures are reported together, with page, line and traceback, and nothing of them is stored.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +14,7 @@ from filelock import FileLock
 from sphinx.errors import SphinxError
 from sphinx.util import logging
 
-from execution_environment import Environment, find_environment
+from execution_environment import find_environment
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -26,8 +22,6 @@ if TYPE_CHECKING:
     from sphinx.config import Config
     from sphinx.environment import BuildEnvironment
     from sphinx.util.typing import ExtensionMetadata
-
-    from page_cache import PageCache
 
 __all__ = ["kernel_count", "kernel_environ", "setup"]
 
@@ -38,17 +32,6 @@ class ExecutionFailedError(SphinxError):
     """Pages or examples failed; the message is what a writer needs to repair them."""
 
     category = "Pages or examples failed"
-
-
-@dataclass(frozen=True)
-class Job:
-    """A page to execute."""
-
-    docname: str
-    path: Path
-    text: str
-    notebook: NotebookNode
-    timeout: int
 
 
 def kernel_count(config: Config) -> int:
@@ -87,6 +70,25 @@ def keep_output_private(app: Sphinx) -> None:
     )
 
 
+def start_early(app: Sphinx) -> None:
+    """When nothing is executed yet, let the helper import torch while the gallery is made."""
+    cold = not Path(app.config.nb_execution_cache_path).exists()
+    if cold and app.config.guide_execute_first and app.config.nb_execution_mode == "cache":
+        app.guide_kernels = _kernels(app)  # type: ignore[attr-defined]  # until build-finished
+
+
+def _kernels(app: Sphinx) -> ExitStack:
+    from page_jobs import start_kernels  # noqa: PLC0415  # see _execute
+
+    started: ExitStack | None = getattr(app, "guide_kernels", None)
+    return started or start_kernels(kernel_environ(app.config), fork=app.config.guide_fork)
+
+
+def end_kernels(app: Sphinx, _error: Exception | None) -> None:
+    """End the helper if no page needed it."""
+    getattr(app, "guide_kernels", ExitStack()).close()
+
+
 def before_read(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Execute those of the pages about to be read that are not in the cache."""
     gallery: dict[str, Any] = getattr(app.config, "sphinx_gallery_conf", {})
@@ -101,6 +103,7 @@ def before_read(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None
 
 def _execute(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> list[str]:
     from page_cache import PageCache  # noqa: PLC0415  # slow imports, and often nothing to read
+    from page_jobs import Job, run_jobs  # noqa: PLC0415
 
     provenance: dict[str, Any] = env.__dict__.setdefault("guide_page_provenance", {})
     for docname in docnames:
@@ -119,47 +122,14 @@ def _execute(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> list[st
             if cache.find(notebook) is None:
                 job = Job(docname, path, text, notebook, env.mystnb_config.execution_timeout)  # type: ignore[attr-defined]  # myst-nb's
                 jobs.setdefault(cache.key(notebook), job)
-        failures = _run(app, cache, list(jobs.values())) if jobs else []
+        failures = []
+        if jobs:
+            environment, kernels = app.guide_environment, _kernels(app)  # type: ignore[attr-defined]  # see choose_cache
+            count = kernel_count(app.config)
+            failures = run_jobs(list(jobs.values()), cache, environment, kernels, count)
         for docname, _, _, notebook in pages:
             found = cache.find(notebook)
             provenance[docname] = found and found.get("provenance")
-    return failures
-
-
-def _run(app: Sphinx, cache: PageCache, jobs: list[Job]) -> list[str]:
-    from page_client import PageError, execute_page  # noqa: PLC0415  # see _execute
-    from warm_kernels import warm_kernels  # noqa: PLC0415
-
-    environment: Environment = app.guide_environment  # type: ignore[attr-defined]  # see choose_cache
-    jobs.sort(key=lambda job: len(job.text), reverse=True)
-    start, failures = time.perf_counter(), []
-
-    def execute(job: Job) -> float:
-        begin = time.perf_counter()
-        execute_page(job.path, job.text, job.notebook, job.timeout)
-        return time.perf_counter() - begin
-
-    with ExitStack() as stack:
-        pool = ThreadPoolExecutor(kernel_count(app.config))
-        stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-        # left first, also by Ctrl-C: the kernels end, and so the threads that wait for them
-        stack.enter_context(
-            warm_kernels(environ=kernel_environ(app.config), fork=app.config.guide_fork)
-        )
-        todo = {pool.submit(execute, job): job for job in jobs}
-        for number, done in enumerate(as_completed(todo), 1):
-            job = todo[done]
-            try:
-                seconds = done.result()
-            except PageError as error:
-                failures.append(str(error))
-                logger.info("failed: %s (%d of %d)", job.docname, number, len(jobs))
-                continue
-            data = {"execution_seconds": seconds, "provenance": environment.provenance()}
-            cache.store(job.notebook, job.path, data)
-            logger.info("executed %s in %.1f s (%d of %d)", job.docname, seconds, number, len(jobs))
-    took = time.perf_counter() - start
-    logger.info("executed %d pages in %.1f s", len(jobs) - len(failures), took)
     return failures
 
 
@@ -191,6 +161,8 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_config_value("guide_execute_first", True, "", types=(bool,))
     app.add_config_value("guide_executed_marker", "", "", types=(str,))
     app.connect("config-inited", choose_cache, priority=100)
+    app.connect("builder-inited", start_early, priority=100)
     app.connect("builder-inited", keep_output_private, priority=900)
     app.connect("env-before-read-docs", before_read)
+    app.connect("build-finished", end_kernels)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
