@@ -31,6 +31,7 @@ Versions and machines:
     nox -s tests_ext        the site's extensions on every Python that nox finds
     nox -s tests_torch      the package on named torch builds; `nox -t cpu`, `nox -t gpu`
     nox -s gpu              tests on the accelerator of this machine, with the torch in use
+    nox -s container        the container's servers without Docker, and its files
     nox -s build            sdist and wheel, installed and run
 
 Sessions whose needs are the same share one environment, .nox/env.
@@ -58,6 +59,10 @@ nox.options.error_on_missing_interpreters = False
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 LANGUAGES = ("en", "zh_CN")
 ENV_GROUPS = ("docs", "tests", "lint", "browser")
+# As root, the container's servers run as another user, who has no way into root's home.
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+SHARED_PYTHON = str(SYSTEM_PYTHON) if IS_ROOT and SYSTEM_PYTHON.is_file() else None
 ENV = HERE / ".nox" / "env"
 ENV_PYTHON = str(ENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
 
@@ -137,6 +142,13 @@ def facts(session: nox.Session) -> None:
     """Check that the package's tables of facts are sourced, ordered and agree with each other."""
     choose(session, ())
     python(session, "-m", "torchguide.facts_check")
+
+
+@nox.session(default=False, python=SHARED_PYTHON)
+def container(session: nox.Session) -> None:
+    """Run the container's start script without Docker, and check its files; needs sshd."""
+    session.install(*groups("container"), "-r", "examples/container/requirements.txt")
+    session.run("python", "-m", "pytest", "tests/container", *session.posargs)
 
 
 @nox.session(default=False, venv_backend="none")
