@@ -57,11 +57,27 @@ class PageClient(NotebookClient):
         """Execute a cell; a cell said to raise must raise."""
         self.at = cell_index
         done = await super().async_execute_cell(cell, cell_index, *args, **kwargs)
+        join_streams(cell)
         if EXPECTED in cell.metadata.get("tags", []) and not _raised(cell):
             raise CellExecutionError(
                 "", "NoError", f"the cell is tagged {EXPECTED} and raised nothing"
             )
         return done
+
+
+def join_streams(cell: NotebookNode) -> None:
+    """Put together what a cell prints, which arrives in parts that depend on the kernel's pace.
+
+    myst-nb joins parts as if each ended a line: https://github.com/executablebooks/MyST-NB,
+    `coalesce_streams`.
+    """
+    streams: dict[str, NotebookNode] = {}
+    for output in list(cell.get("outputs", ())):
+        if output.output_type == "stream":
+            first = streams.setdefault(output.name, output)
+            if first is not output:
+                first.text += output.text
+                cell.outputs.remove(output)
 
 
 def execute_page(path: Path, text: str, notebook: NotebookNode, timeout: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -72,6 +73,21 @@ def test_what_myst_nb_writes_stays_out_of_the_site(built):
     project, _ = built
     assert (project.folder / "trees-en" / "jupyter_execute" / "one.ipynb").exists()
     assert not (project.folder / "jupyter_execute").exists()
+
+
+def test_what_is_printed_in_parts_is_shown_as_printed(tmp_path):
+    project = Project(tmp_path)
+    project.index("one")
+    slowly = "import sys, time\nfor part in ['x ', 'y', '\\n\\n', 'z\\n']:\n    "
+    slowly += (
+        "print(part, end='', flush=True)\n    time.sleep(0.3)\n    print('!', file=sys.stderr)"
+    )
+    project.page("one", slowly)
+    result = project.build()
+    assert result.code == 0, result.log
+    shown = re.sub("<[^>]*>", "", project.html("one"))
+    assert "x y\n\nz\n" in shown
+    assert "!\n!\n!\n!\n" in shown
 
 
 def test_all_failures_are_reported_and_none_is_stored(tmp_path):
