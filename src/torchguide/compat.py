@@ -116,8 +116,10 @@ def code_runs(
 ) -> bool | None:
     """Tell whether a GPU runs code built for `codes` ("86", "sm_86"), or None if unknown.
 
-    Code for sm_XY runs on GPUs of the same major number with a minor of at least Y; PTX of an
-    older or equal version is compiled by the driver. Tegra chips run only code made for them.
+    Code for sm_XY runs on GPUs of the same major number with a minor of at least Y. The driver
+    compiles PTX for newer GPUs, which carries a build forward only if it is PTX of the newest
+    architecture built for: kernels made for newer ones than the PTX have none. Tegra chips run
+    only code made for them.
     """
     gpu = numbers(capability)[:2]
     if len(gpu) < 2 or not codes:
@@ -126,7 +128,7 @@ def code_runs(
     exact = [_code(code) for code in codes]
     if device in exact or _SAME_CHIP.get(device, device) in exact:
         return True
-    if any(_code(code) <= device for code in ptx):
+    if any(max(exact) <= _code(code) <= device for code in ptx):
         return True
     portable = [_code(code) for code in codes if not code.endswith(("a", "f"))]
     same_major = any(

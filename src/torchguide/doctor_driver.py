@@ -117,6 +117,10 @@ def no_driver(s: Snapshot) -> Iterator[Finding]:
     if s.cuda_available or s.system == "macos" or s.jetson or s.torch_cuda in ("rocm", "xpu"):
         return
     nothing = not s.driver and not s.gpus and {"driver", "gpus"} & s.absent
+    bare = s.has_sign("docker-run")
+    if bare and not sign and s.cuda_available is False and s.torch_cuda != "cpu" and not s.gpus:
+        yield Finding("container-no-gpu", "error", (quoted(bare),), _CONTAINER)
+        return
     if not sign and not (cuda_build(s) and nothing and s.cuda_available is False):
         return
     evidence = [quoted(sign)] if sign else [seen(s, "driver", "none")]
@@ -182,7 +186,8 @@ def hidden(s: Snapshot) -> Iterator[Finding]:
             return
     sign = s.has_sign("no-gpus", "bad-ordinal")
     known_good = cuda_build(s) and s.gpus and s.driver
-    if sign and (known_good or sign.id == "bad-ordinal"):
+    asked = value is not None and re.match(r"[1-9]", value)  # of a machine that may have one GPU
+    if sign and (known_good or asked or sign.id == "bad-ordinal"):
         yield Finding("devices-hidden", "warning", (quoted(sign),), _unset(s))
 
 

@@ -50,6 +50,7 @@ def cpu_only(s: Snapshot) -> Iterator[Finding]:
 def _wish(s: Snapshot) -> str | None:
     """Find a hint, other than the GPU itself, that a GPU was meant to be used."""
     sign = s.has_sign("wants-gpu", "no-gpus", "no-kernel")
+    sign = sign or (s.has_sign("asked") if s.cuda_available is False else None)
     if sign:
         return quoted(sign)
     if s.source in ("conda list", "pip list") and s.cuda_available is None:
@@ -141,7 +142,7 @@ def _said(s: Snapshot, codes: tuple[str, ...], ptx: tuple[str, ...]) -> Iterator
         low, high = (numbers(value) for value in limits.values)
         device = numbers(capability)
         runs = low <= device <= high or (device > high and device[:1] == high[:1])
-    if runs and not old:
+    if runs and (not old or "no longer" not in old.text):
         yield Finding("arch-harmless", "info", evidence, (), _gpu(name, capability))
     else:
         yield Finding("arch-not-supported", "error", evidence, reinstall(s), _gpu(name, capability))
@@ -248,7 +249,9 @@ def _twice(s: Snapshot) -> list[str]:
 def numpy2(s: Snapshot) -> Iterator[Finding]:
     """Find a torch made for NumPy 1 beside NumPy 2."""
     sign = s.has_sign("numpy2")
-    old = not s.torch or numbers(s.torch)[:2] < (2, 3)
+    # the Windows wheels of 2.3 were made with NumPy 1 as well (pytorch/pytorch#128860)
+    since = (2, 4) if sign and s.system == "windows" else (2, 3)
+    old = not s.torch or numbers(s.torch)[:2] < since
     package = s.pip_packages.get("numpy") or s.conda_packages.get("numpy")
     new = package is not None and numbers(package.version)[:1] >= (2,)
     if old and (sign or (new and s.torch)):

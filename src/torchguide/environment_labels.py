@@ -27,6 +27,11 @@ VERSION_RE = re.compile(rf"v?({VERSION})")
 NOTHING = re.compile(
     r"(?:N/?A|None|No CUDA|Could not collect|not found|unknown|<?not set>?)\b", re.IGNORECASE
 )
+_MAKER = re.compile(
+    r"NVIDIA|GeForce|\b[RG]TX|Tesla|Quadro|TITAN|Radeon|Instinct|AMD|Intel|\bArc\b"
+    r"|\b(?:[AHLBVPTM]\d{1,3}|RTX|MX\d{3})\b",
+    re.IGNORECASE,
+)
 _YES_NO = re.compile(r"['\"]?(True|Yes|False|No)\b", re.IGNORECASE)
 
 
@@ -174,6 +179,21 @@ def _gpu_type(found: Found, value: str, line: int, text: str) -> None:
         found.gpu("type", str(len(found.gpus.get("type", {}))), Device(name))
 
 
+def _gpu_named(found: Found, value: str, line: int, text: str) -> None:
+    """Keep a GPU named as people write it: "RTX 3090 * 2", "2 x A100", "RTX 5090 (SM_120)"."""
+    del line, text
+    count = re.search(
+        r"(?:[x*×]\s*(\d{1,2})|\((\d{1,2})\))$|^(\d{1,2})\s*(?:[x*×]|块|张|卡)", value
+    )
+    name = re.sub(r"\s*\([^)]*\)|\s*[x*×]\s*\d{1,2}$|^\d{1,2}\s*(?:[x*×]|块|张|卡)\s*", "", value)
+    name = re.split(r",\s*\d+\s*MiB|[,;，]|\s{2,}|\s\d+ ?GB", name)[0].strip()
+    if not (_MAKER.search(name) and re.search(r"[A-Z]", name)) or "type" in found.gpus:
+        return
+    number = next((int(digits) for digits in count.groups() if digits), 1) if count else 1
+    for index in range(max(1, min(number, 64))):
+        found.gpu("named", f"{name}{index}", Device(name))
+
+
 def _gpu_number(found: Found, value: str, line: int, text: str) -> None:
     del line, text
     devices = found.gpus.get("type", {})
@@ -181,6 +201,12 @@ def _gpu_number(found: Found, value: str, line: int, text: str) -> None:
         first = next(iter(devices.values()))
         for index in range(min(int(value), 64)):
             found.gpu("type", str(index), first)
+
+
+def _arch_list(found: Found, value: str, line: int, text: str) -> None:
+    codes = re.findall(r"(?:sm|compute)_\d+[af]?", value)
+    if codes:
+        found.put("arch_list", " ".join(codes), line, text)
 
 
 def _launcher(name: str) -> _Handler:
@@ -213,12 +239,14 @@ _ANYWHERE: tuple[tuple[str, _Handler], ...] = (
 _AT_START: tuple[tuple[str, _Handler], ...] = (
     (r"python(?:[_ ]version)?|python(?: )?版本", set_version("python")),
     (r"pytorch|torch", set_torch),
-    (r"OS|操作系统", set_text("os")),
+    (r"OS|(?:操作)?系统(?:版本)?", set_text("os")),
     (r"platform", set_text("platform", 1)),
     (r"sys\.platform", set_text("sys_platform")),
-    (r"driver version|显卡驱动(?:版本)?", _driver),
+    (r"(?:gpu )?driver(?: version)?|(?:nvidia ?)?(?:显卡)?驱动(?:程序)?(?:版本)?号?", _driver),
     (r"GPU available", set_yes_no("cuda_available")),
-    (r"GPU type|Accelerator|显卡", _gpu_type),
+    (r"GPU type|Accelerator", _gpu_type),
+    (r"(?:CUDA )?GPU(?:s| ?型号| ?model| ?name| device name)?|显卡(?:型号)?", _gpu_named),
+    (r"TORCH_CUDA_ARCH_LIST|arch(?:itecture)? list", _arch_list),
     (r"GPU (?:number|count)", _gpu_number),
     (r"gpu_ids", _launcher("gpu_ids")),
     (r"use_cpu", _launcher("use_cpu")),
@@ -227,6 +255,8 @@ _AT_START: tuple[tuple[str, _Handler], ...] = (
     (r"torchaudio(?: version)?", set_version("torchaudio")),
     (r"numpy(?: version)?", set_version("numpy")),
 )
+# printed with a line break after the label
+_MAY_STAND_BELOW = {handler for label, handler in _ANYWHERE if "available" in label}
 _SEPARATOR = r"['\"]?\s*(?:\(e\.g\.,?[^)]*\)\s*)?(?::|=(?!=)|\.{3,}|\t|\s{2,})\s*"
 
 
@@ -255,4 +285,7 @@ def read_labelled(found: Found, lines: list[str]) -> None:
                     continue
                 match = _pattern(label, before).search(line)
                 if match:
-                    handler(found, match["value"].strip(), number, line)
+                    value = match["value"].strip()
+                    if not value and handler in _MAY_STAND_BELOW and number < len(lines):
+                        value = lines[number]
+                    handler(found, value, number, line)

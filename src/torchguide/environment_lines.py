@@ -41,14 +41,28 @@ _CUT = re.compile(
     r"|\s+(?=\[(?:pip3?|conda)\]\s)"
     r"|(?<=[\w)])\s+(?=GPU \d+: )"
 )
+# reports of OpenMMLab and SGLang pasted as one line; such short words are only cut before where
+# several stand in one line
+_SHORT = (
+    r"sys\.platform|Python|CUDA available|MUSA available|numpy_random_seed|CUDA_HOME|NVCC|GCC|MSVC"
+    r"|CUDA Driver Version|PyTorch compiling details|PyTorch|TorchVision|OpenCV|MMCV|MMEngine"
+    r"|GPU \d+(?:,\d+)*(?: Compute Capability)?|sglang|sgl_kernel|flashinfer\w*|triton"
+    r"|transformers|torchao|numpy|aiohttp|vllm"
+)
+_CUT_SHORT = re.compile(rf"\s+(?=(?:{_SHORT}): )")
+_PAIR = re.compile(r"\(['\"]([\w .]{2,30})['\"], (?:['\"](.*?)['\"]|(\w+))\)(?=,|\]|$)")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.]* - *")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PREFIX = re.compile(
     r"^(?:\s*(?:"
     r"[>|*•·#-]+(?=\s)"  # quotes, bullets, headings, table cells
     r"|\[(?!pip3?\]|conda\])[^\]\n]{1,80}\](?=[\s:\[])"  # [task 2025-07-01] [train]
     r"|\((?:[\w.-]+ )?pid=\d+\)"
+    r"|[\w.-]{1,40}-\d{1,3}\s+\|(?=\s)"  # docker compose
+    r"|[\w.]+ - (?=(?:INFO|WARNING|ERROR|DEBUG) )"
+    r"|\d{1,2}[.)、](?=\s)"  # a numbered list"
     r"|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[\d.,:+Z]*(?:\s*[-|:])?"
-    r"|(?:INFO|WARNING|ERROR|DEBUG)(?=[\s:|])[:|]?"
+    r"|(?:INFO|WARNING|ERROR|DEBUG)(?=[\s:|])(?: -|[:|])?"
     r"))+\s*"
 )
 
@@ -59,9 +73,18 @@ def lines_of(text: str) -> list[str]:
     text = text.replace("**", "").replace("`", "")
     lines: list[str] = []
     for raw in text.split("\n"):
-        entries = raw[:20_000]
+        entries = _STAMP.sub("", raw[:20_000])
         if raw.lstrip().startswith(("{'", '{"')):  # a printed dict, one entry a line from here
             entries = re.sub(r",\s+(?=['\"])", ",\n", entries.lstrip("{ "))
+        elif "OrderedDict(" in raw or raw.lstrip().startswith("[('"):  # mmengine's, printed
+            pairs = ((key, quoted or bare) for key, quoted, bare in _PAIR.findall(entries))
+            entries = "\n".join(f"{key}: {value}" for key, value in pairs).replace("\\n", "\n")
+        if (
+            raw.count(": ") > 5
+            and "used to build" not in raw
+            and len(_CUT_SHORT.findall(entries)) > 3
+        ):
+            entries = _CUT_SHORT.sub("\n", entries)
         for part in _CUT.sub("\n", entries).split("\n"):
             table_row = part.lstrip().startswith("|") and part.count("|") > 1
             lines.append((part if table_row else _PREFIX.sub("", part)).strip())

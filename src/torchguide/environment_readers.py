@@ -29,7 +29,7 @@ _SMI_ROW = re.compile(
 _CUDA_DEVICE = re.compile(r"\bCUDA:(\d{1,2}) \(([^,()]+(?:\([^)]*\)[^,()]*)?),")
 _COMFY = re.compile(r"^(?:Name|Device): cuda:(\d{1,2}) (.+?)(?: : \w+)?$")
 _FASTAI = re.compile(r"^gpu(\d{1,2})\s*: \d+MB \| (.+)$")
-_XPU = re.compile(r"^\[(\d{1,2})\] _XpuDeviceProperties\(name='([^']+)'")
+_XPU = re.compile(r"_XpuDeviceProperties\(name='([^']+)'")
 _CSV = re.compile(r"^((?:NVIDIA|Tesla|GeForce|Quadro)[^,]+), (\d{3}\.\d+[.\d]*)")
 
 
@@ -55,7 +55,9 @@ def _devices(found: Found, lines: list[str]) -> None:
             found.gpu("smi", row.group(1), _device(row.group(2)))
         for index, name in _CUDA_DEVICE.findall(line):
             found.gpu("ultralytics", index, _device(name))
-        for reader, pattern in (("comfy", _COMFY), ("fastai", _FASTAI), ("xpu", _XPU)):
+        for name in _XPU.findall(line):
+            found.gpu("xpu", str(len(found.gpus.get("xpu", {}))), Device(name))
+        for reader, pattern in (("comfy", _COMFY), ("fastai", _FASTAI)):
             named = pattern.match(line)
             if named:
                 found.gpu(reader, named.group(1), _device(named.group(2)))
@@ -94,15 +96,28 @@ _TAGGED = re.compile(
 )
 _ROW = re.compile(
     rf"({_NAMES})\s+(?:[✅✓✔]\s*)?(\d[\w.+-]*)(?:[<>=!~][^\s;]*)?(?:;.*)?"
-    r"(?:\s+(\S+))?(?:\s+(\S+))?\s*$"
+    r"(?:\s+(\S+))?(?:\s+\[\w+\])?(?:\s+(\S+))?\s*$"
 )
+# conda's plan of an installation: `pytorch-1.11.0 |cpu_py37h14e09b7_1`, `::pytorch-1.11.0-cpu_0`
+_PLANNED = re.compile(rf"(?:^|::)({_NAMES})-(\d[\w.+]*)(?:\s*\|\s*|-)(\w[\w.]*)")
 _PINNED = re.compile(rf"({_NAMES})==?([\w.+!-]+?)(?:=([\w.]+))?\s*$")
 _BUILD = re.compile(r"(?:py\d|h[0-9a-f]{6}|cuda|cpu|pypi|gpu|\d+$|<pip>|dev_)")
+
+
+def _planned(found: Found, line: str) -> bool:
+    planned = _PLANNED.search(line)
+    if not planned or not _BUILD.match(planned.group(3)):
+        return False
+    found.shown.append("conda list")
+    found.conda.setdefault(planned.group(1), Package(planned.group(2), planned.group(3)))
+    return True
 
 
 def _packages(found: Found, lines: list[str]) -> None:
     shown = ""
     for number, raw in enumerate(lines, 1):
+        if _planned(found, raw):
+            continue
         line = raw.replace(" | ", "   ").strip("| ") if "|" in raw else raw
         if line.startswith("Name: "):  # pip show
             shown = line[6:].strip()
@@ -130,7 +145,7 @@ def _packages(found: Found, lines: list[str]) -> None:
         else:
             found.shown.append("pip list")
             found.pip.setdefault(name, Package(version))
-        if name == "torch":
+        if name == "torch" or (name == "pytorch" and not build):
             found.put("torch", version, number, line, rank=2)
 
 
@@ -146,7 +161,12 @@ _EXPRESSIONS: tuple[tuple[str, str], ...] = (
 )
 _EXPRESSION = re.compile("|".join(f"(?P<{name}>{pattern})" for pattern, name in _EXPRESSIONS))
 _PROMPT = re.compile(r"^(?:>>>|\.\.\.|In ?\[\d*\]:|\$|PS |[A-Z]:\\)")
-_OUT = re.compile(r"^Out ?\[\d*\]: ?")
+_SAYS = r"returned|returns?|gives|outputs?|prints?|is|->|=>|返回|输出|结果|显示|[:=#为是了]+"
+# what stands between an expression and its answer, in the same line and below
+_SAID = re.compile(
+    rf"^[)'\"\]]*(?:\s*(?:always|still|仍然|一直|都|{_SAYS}))*\s*['\"“]?", re.IGNORECASE
+)
+_SHOWN = re.compile(rf"^(?:Out ?\[\d*\]:|>>>|(?:{_SAYS})(?=[\s:]|[TF]))?\s*:?\s*", re.IGNORECASE)
 
 
 def _answer(found: Found, name: str, value: str, line: int, text: str) -> None:
@@ -175,9 +195,9 @@ _FORMS = {
     "torch": re.compile(rf"['\"]?{VERSION}"),
     "torchvision": re.compile(rf"['\"]?{VERSION}"),
     "torch_cuda": re.compile(r"['\"]?\d+\.\d+|None"),
-    "cuda_available": re.compile(r"(?:True|False)\b"),
+    "cuda_available": re.compile(r"(?:[Tt]rue|[Ff]alse|TRUE|FALSE)\b"),
     "device_count": re.compile(r"\d+$"),
-    "gpu": re.compile(r"['\"]?(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|AMD|Orin|[A-Z]\w+ )"),
+    "gpu": re.compile(r"['\"]?(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|AMD|Orin|[A-Z]\w+ )(?!.*: )"),
     "capability": re.compile(r"\(\d+, \d+\)"),
     "arch_list": re.compile(r"\["),
 }
@@ -190,14 +210,11 @@ def _session(found: Found, lines: list[str]) -> None:
         if not asked:
             continue
         names = [match.lastgroup or "" for match in asked]
-        here = re.match(
-            r"[)'\"\]]*\s*(?:returned|returns?|is|->|=>|:|=+)?\s*(.*)", line[asked[-1].end() :]
-        )
-        rest = (here.group(1) if here else "").strip()
+        rest = _SAID.sub("", line[asked[-1].end() :], count=1).strip()
         if len(names) == 1 and _FORMS[names[0]].match(rest):
             _answer(found, names[0], rest, number, line)
             continue
-        below = [_OUT.sub("", text) for text in lines[number : number + len(names) + 4] if text]
+        below = [_SHOWN.sub("", text) for text in lines[number : number + len(names) + 4] if text]
         until = next((i for i, text in enumerate(below) if _PROMPT.match(text)), len(below))
         below = below[:until]
         if below and len(names) > 1 and len(below[0].split()) == len(names):
@@ -214,14 +231,23 @@ _BANNER = re.compile(rf"\btorch(?:-({VERSION})|[ -]({VERSION}) (?=CUDA:\d|CPU))"
 
 _RUNNING: tuple[tuple[str, str, int], ...] = (
     # field, pattern, rank: install commands and paths only count where nothing better is found
-    ("python", r"\bPython[- ](\d\.\d+\.\d+)\b", 1),
+    ("python", r"\b[Pp]ython[- ](\d\.\d+\.\d+)\b", 1),
     ("python", r"[/\\]python-?(\d\.\d+)[/\\]", 3),
     (
         "visible_devices",
         r"""(?<!NVIDIA_)\bCUDA_VISIBLE_DEVICES['"\]]*\s*[:=]\s*['"]?([^\s'",;]*(?:,\s?\d+)*)""",
         0,
     ),
+    ("python", r"\b[Pp]ython ?(3\.\d{1,2})\b(?![.+])", 4),
     ("torch_cuda", r"\b(?:cudatoolkit|pytorch-cuda)=+(\d+\.\d+)", 3),
+    ("torch_cuda", r"PyTorch has CUDA [Vv]ersion[ =](\d+\.\d+)", 0),
+    ("torch_cuda", r"^- Build settings:.*\bCUDA_VERSION=(\d+\.\d+)", 1),
+    ("torch_cuda", r"^Device: (xpu)", 0),
+    ("cpu_build", r"^(?:- )?Build settings:.*\bUSE_CUDA=(0|OFF)\b", 0),
+    ("torch", r"Your installed torch==(\d[\w.+]*\w)", 1),
+    ("asked", r"\b((?:cudatoolkit|pytorch-cuda)=+\d+\.\d|download\.pytorch\.org/whl/cu\d+)", 0),
+    ("wsl", r"(?<!\[ \] )\b(WSL ?[12])\b", 1),
+    ("wsl", r"\[[xX]\] (WSL ?[12])\b", 0),
     ("torch_cuda", r"^(?:- )?CUDA Runtime (\d+\.\d+)", 0),
     ("torch_cuda", r"^CUDA {2,}(\d+\.\d+)$", 0),
     ("toolkit", r"Cuda compilation tools, release (\d+\.\d+)", 0),
@@ -243,9 +269,21 @@ def _running(found: Found, lines: list[str]) -> None:
         banner = _BANNER.search(line)
         if banner and ".whl" not in line:
             found.put("torch", banner.group(1) or banner.group(2), number, line, rank=1)
+        if "which supports hardware CC" in line:
+            _hardware(found, line, number)
         if re.match(r"(?:- )?NVCC architecture flags", line):
             codes = re.findall(r"code=((?:sm|compute)_\d+[af]?)", line)
             found.put("arch_list", " ".join(dict.fromkeys(codes)), number, line)
+
+
+def _hardware(found: Found, line: str, number: int) -> None:
+    """Add one architecture of the list that torch prints from 2.10 on, a line each."""
+    code = re.search(r"(\d+)\.(\d+) which supports hardware CC", line)
+    if code:
+        seen = found.fields.get("arch_list", "").split()
+        added = dict.fromkeys((*seen, f"sm_{code.group(1)}{code.group(2)}"))
+        found.fields["arch_list"] = " ".join(added)
+        found.where.setdefault("arch_list", f"{number}: {line[:120]}")
 
 
 def _lightning(found: Found, lines: list[str]) -> None:

@@ -47,24 +47,34 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (
         "arch-found",
         "Found GPU",
-        r"Found GPU\d* (.{1,80}?) which is of (?:cuda|compute) capability (\d+\.\d+)",
+        r"Found GPU\d* (.{1,80}?) which is of (?:cuda|compute) capability (?:\(CC\) )?(\d+\.\d+)",
     ),
     (
         "arch-range",
         "capability supported",
         r"capability supported by this version of PyTorch is\W*(\d+\.\d+)\W+(\d+\.\d+)",
     ),
+    ("arch-old", "does not include", r"does not include kernels for this GPU"),
     ("arch-old", "no longer supports", r"no longer supports this GPU because it is too old"),
     ("not-compiled", "not compiled", r"Torch not compiled with CUDA enabled"),
     ("not-compiled", "not linked", r"PyTorch is not linked with support for cuda"),
     ("wants-gpu", "Invalid CUDA", r"Invalid CUDA 'device"),
     ("wants-gpu", "deserialize", r"deserialize object on a CUDA device"),
     ("wants-gpu", "not able to use GPU", r"Torch is not able to use GPU"),
+    ("wants-gpu", " ", r"(?i)\bmy gpu\b|\bGPU (?:is|was) not (?:being )?(?:detected|used|recogni)"),
+    ("wants-gpu", " ", r"(?i)\b(?:instead of|not (?:using|detecting)) (?:my |the )?gpu\b"),
+    ("wants-gpu", "GPU", r"GPU ?(?:不可用|用不了|没有?被?使用)|(?:检测|识别|找|用)不[到了] ?GPU"),
+    (
+        "wants-gpu",
+        "显卡",
+        r"(?:检测|识别|找|用)不[到了](?:我的)?显卡|显卡(?:用不了|没有?被?使用|不可用)",
+    ),
     ("no-gpus", "No CUDA GPUs", r"No CUDA GPUs are available"),
     ("no-gpus", "no CUDA-capable", r"no CUDA-capable device is detected"),
     ("bad-ordinal", "invalid device", r"invalid device ordinal"),
     ("numpy2", "NumPy 1.x", r"compiled using NumPy 1\.x cannot be run in"),
     ("numpy2", "as it may crash", r"NumPy 2\.\S+ as it may crash"),
+    ("numpy2", "initialize NumPy", r"Failed to initialize NumPy: _ARRAY_API not found"),
     ("numpy2", "Numpy is not", r"Numpy is not available"),
     ("libcuda", "libcuda.so", r"libcuda\.so(?:\.1)?['\"]?:? (?:cannot|not found|could not)"),
     ("libcuda", "find libcuda", r"Could not find libcuda"),
@@ -95,7 +105,8 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         r"torchvision\S*\.(?:so|pyd|dll)\S*: undefined symbol",
     ),
     ("torchaudio-ops", "undefined symbol", r"torchaudio\S*\.(?:so|pyd)\S*: undefined symbol"),
-    ("mixed-cuda", "different CUDA", r"compiled with different CUDA (?:major )?versions"),
+    ("docker-run", "docker run", r"\bdocker run\b(?!.*(?:--gpus|nvidia|--device|--privileged))"),
+    ("mixed-cuda", "compiled with diff", r"compiled with different CUDA (?:major )?versions"),
     (
         "mixed-cuda",
         "Could not run",
@@ -123,7 +134,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ),
     ("torch-missing", "No module named", r"No module named '?torch'?\s*$"),
     ("torch-broken", "undefined symbol", r"torch/lib/\S+: undefined symbol"),
-    ("torch-broken", "undefined symbol", r"libtorch\w*\.so: undefined symbol"),
+    ("torch-broken", "undefined symbol", r"libtorch(?:_\w+)?\.so: undefined symbol"),
     ("torch-broken", "[WinError 12", r"\[WinError 12[67]\].*torch.lib"),
     ("paging-file", "WinError 1455", r"\[WinError 1455\]"),
     ("torch-broken", "Error loading", r"Error loading \S*torch\\lib\\"),
@@ -132,12 +143,18 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (
         "pip-none",
         "the requirement torch",
-        r"the requirement (torch(?:vision|audio)?)([=<>~!]\S*)? \(from versions: ?([^)]*)\)",
+        (
+            r"the requirement (torch(?:vision|audio)?)([=<>~!][^\s(]*)?(?: \(from -r [^)]*\)?\)\))?"
+            r" ?\(from versions:? ?([^)]*)(?:\)|$)"
+        ),
     ),
     (
         "pip-none",
         "No matching dist",
-        r"No matching distribution found for (torch(?:vision|audio)?)(?: ?([=<>~]\S+))?()\s*$",
+        (
+            r"No matching distribution found for (torch(?:vision|audio)?)(?: ?([=<>~]\S+))?()"
+            r"(?: \(from .*)?\s*$"
+        ),
     ),
     ("index", "Looking in indexes", r"download\.pytorch\.org/whl/(cu\d+)"),
     (

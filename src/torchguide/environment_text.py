@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["UnusableTextError", "parse"]
 
-_BOX = re.compile(r"\.dockerenv|\bdocker (?:run|exec)\b|root@[0-9a-f]{12}\b")
+_BOX = re.compile(
+    r"\.dockerenv|\bdocker[ -](?:run|exec|compose|image)\b|root@[0-9a-f]{12}\b|\bkubectl\b"
+    r"|NVIDIA Deep Learning Container License|hub\.docker\.com|nvcr\.io/"
+    r"|\b(?:in|inside) (?:the |a |my )?(?:docker )?container\b|(?:在|进入?) ?(?:docker )?容器"
+)
 _LIMIT = 4_000_000  # characters; a report has some thousand
 _TOPIC = re.compile(r"torch|cuda|nvidia|\bgpu|python|\bpip\b|conda|driver|numpy", re.IGNORECASE)
 
@@ -122,7 +126,8 @@ def _snapshot(found: Found, signs: tuple[Sign, ...], lines: list[str]) -> Snapsh
     gpus = _gpus(found)
     torch = _torch(found, signs)
     system = _system(found, text_platform)
-    wsl = _wsl(kernel, fields, system)
+    wsl = _wsl(kernel, fields, system, text_platform)
+    system = "linux" if wsl else system
     tegra = "tegra" in text_platform or any(
         re.search(r"nvgpu|tegra", g.name, re.IGNORECASE) for g in gpus
     )
@@ -138,7 +143,7 @@ def _snapshot(found: Found, signs: tuple[Sign, ...], lines: list[str]) -> Snapsh
         cuda_available=_available(found, signs),
         driver=fields.get("driver"),
         driver_cuda=cuda if cuda and cuda[0].isdigit() else _found_version(signs),
-        gpus=gpus,
+        gpus=gpus or _warned_of(signs),
         python=_python(found),
         os=_os_name(fields, wsl, system),
         system=system,
@@ -184,7 +189,9 @@ def _system(found: Found, platform: str) -> str | None:
     return next((name for name in ("windows", "linux") if name in fields), None)
 
 
-def _wsl(kernel: str | None, fields: dict[str, str], system: str | None) -> int | None:
+def _wsl(
+    kernel: str | None, fields: dict[str, str], system: str | None, platform: str
+) -> int | None:
     if kernel and re.search(r"-microsoft-standard|WSL2", kernel):
         return 2
     if kernel and "Microsoft" in kernel:
@@ -192,17 +199,31 @@ def _wsl(kernel: str | None, fields: dict[str, str], system: str | None) -> int 
     tool, driver = fields.get("smi_tool"), fields.get("driver")
     if tool and driver and tool != driver and system != "windows":
         return 2  # inside WSL nvidia-smi has a number of its own and prints the Windows driver
+    if "wsl" in fields and not kernel and not re.search(r"windows|macos", platform, re.IGNORECASE):
+        return int(fields["wsl"][-1])  # a form filled in, or prose
     return None
 
 
 def _gpus(found: Found) -> tuple[Device, ...]:
     order = ("lines", "smi", "ultralytics", "type", "comfy", "fastai", "csv", "lightning", "xpu")
     best: dict[str, Device] = {}
-    for reader in (*order, "session", "models"):
+    for reader in (*order, "session", "models", "named"):
         devices = found.gpus.get(reader, {})
         if len(devices) > len(best):
             best = devices
     return tuple(best.values())
+
+
+def _warned_of(signs: tuple[Sign, ...]) -> tuple[Device, ...]:
+    """Give the GPUs that torch's warnings name, where nothing else does."""
+    named: dict[str, Device] = {}
+    for sign in signs:
+        if sign.id == "arch-warning":
+            digits = sign.values[1]
+            named.setdefault(sign.text, Device(sign.values[0], f"{digits[:-1]}.{digits[-1]}"))
+        elif sign.id == "arch-found":
+            named.setdefault(sign.text, Device(*sign.values))
+    return tuple(named.values())
 
 
 def _torch(found: Found, signs: tuple[Sign, ...]) -> str | None:
@@ -235,7 +256,7 @@ def _conda_cuda(found: Found) -> str | None:
 
 
 def _cuda(found: Found, torch: str | None) -> str | None:
-    told = found.fields.get("torch_cuda")
+    told = "cpu" if "cpu_build" in found.fields else found.fields.get("torch_cuda")
     tag = cuda_of_tag(torch) if torch else None
     if told in ("rocm", "xpu"):
         return told
@@ -309,6 +330,8 @@ def _derived(fields: dict[str, str], cuda: str | None) -> list[Sign]:
         out.append(Sign("smi-cuda", fields.get("driver_cuda", ""), 0, (cuda,)))
     if fields.get("bits") == "32":
         out.append(Sign("bits32", "32-bit Python"))
+    if "asked" in fields:
+        out.append(Sign("asked", fields["asked"]))
     if "cuda_traces" in fields:
         out.append(Sign("cuda-traces", fields["cuda_traces"]))
     return out

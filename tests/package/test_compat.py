@@ -79,6 +79,10 @@ def test_ptx_runs_on_newer_gpus_only():
     assert code_runs("8.0", ("90",), ("90",)) is False
 
 
+def test_ptx_older_than_the_newest_code_carries_no_build_forward():
+    assert code_runs("12.0", ("37", "86", "90"), ("37",)) is False
+
+
 def test_orin_runs_server_code_from_cuda_13_2_on():
     assert code_runs("8.7", ("80", "86"), (), "13.2") is True
     assert code_runs("8.7", ("80", "86"), (), "12.6") is None
