@@ -92,7 +92,16 @@ def _check_order(app: Sphinx, config: Config) -> None:
     settings["within_subsection_order"] = "gallery_order.ScriptOrder"
 
 
+def _ignore_readmes(_app: Sphinx, config: Config) -> None:
+    """Let a README.md describe a folder beside the sections, without making it one of them.
+
+    sphinx-gallery looks for GALLERY_HEADER and README with every suffix that Sphinx can read.
+    """
+    config.sphinx_gallery_conf["source_suffix"] = {".rst": "restructuredtext"}
+
+
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Set sphinx-gallery's order before sphinx-gallery reads its settings (at priority 10)."""
     app.connect("config-inited", _check_order, priority=5)
+    app.connect("config-inited", _ignore_readmes, priority=20)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -46,6 +46,13 @@ def test_sections_and_scripts_stand_in_the_order_of_the_files(tmp_path, make_sit
     assert titles == ["Second zebra", "First zebra", "Second ant", "First ant"]
 
 
+def test_a_folder_with_a_readme_is_no_section(tmp_path, make_site):
+    files = gallery(**{"container/README.md": "# A container\n", "container/start.sh": "exit\n"})
+    app = make_site(tmp_path, files, CONF.replace("[", '["myst_parser", ', 1))
+    assert (app.outdir / "gallery" / "ant" / "index.html").is_file()
+    assert not (app.outdir / "gallery" / "container").exists()
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
