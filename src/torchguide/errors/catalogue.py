@@ -45,8 +45,10 @@ class Pattern(NamedTuple):
     level: str
     consequence: bool
     """Whether an error printed earlier is likely the cause."""
+    within: str
+    """A template that must match somewhere in the log, too (`with` in the data)."""
     without: str
-    """A template; where it matches elsewhere in the log, the pattern does not count."""
+    """A template that must not match anywhere in the log."""
     requires: list[list[Any]]
     """Conditions on the facts without which the pattern does not count."""
     words: tuple[str, ...]
@@ -99,6 +101,7 @@ def _pattern(given: dict[str, Any], entry: dict[str, Any]) -> Pattern:
         confidence=setting("confidence", "certain"),
         level=setting("level", "error"),
         consequence=setting("consequence", False),
+        within=setting("with", ""),
         without=setting("without", ""),
         requires=setting("requires", []),
         words=tuple(words(given["match"])[:2]),

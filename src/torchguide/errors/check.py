@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 LANGUAGES = ("en", "zh")
-_SETTINGS = {"rank", "confidence", "level", "consequence", "without", "requires"}
+_SETTINGS = {"rank", "confidence", "level", "consequence", "with", "without", "requires"}
 _PATTERN = {"match", "torch", *_SETTINGS}
 _TEXTS = ("title", "cause", "fix")
 _ENTRY = {"anchor", "patterns", "derive", "cases", "causes", "code", "test", *_TEXTS, *_SETTINGS}
@@ -80,7 +80,7 @@ def _unknown(data: dict[str, Any], allowed: set[str]) -> Iterator[str]:
 
 def _pattern(pattern: dict[str, Any]) -> Iterator[str]:
     yield from _unknown(pattern, _PATTERN)
-    for name in ("match", "without"):
+    for name in ("match", "with", "without"):
         try:
             fields(pattern.get(name, ""))
         except TemplateError as error:

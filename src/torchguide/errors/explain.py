@@ -69,9 +69,7 @@ def explain(
 def _hits(log: Log, catalogue: Catalogue) -> Iterator[_Hit]:
     for entry in catalogue.entries:
         for pattern in entry.patterns:
-            if not all(word in log.flow for word in pattern.words):
-                continue
-            if pattern.without and compiled(pattern.without).search(log.flow):
+            if not _counts(pattern, log.flow):
                 continue
             found = [
                 match
@@ -80,6 +78,14 @@ def _hits(log: Log, catalogue: Catalogue) -> Iterator[_Hit]:
             ]
             for match in found[:1] + found[1:][-1:]:  # the first and the last
                 yield _Hit(entry, pattern, match)
+
+
+def _counts(pattern: Pattern, text: str) -> bool:
+    return (
+        all(word in text for word in pattern.words)
+        and not (pattern.within and not compiled(pattern.within).search(text))
+        and not (pattern.without and compiled(pattern.without).search(text))
+    )
 
 
 def _required(pattern: Pattern, entry: Entry, match: re.Match[str], catalogue: Catalogue) -> bool:

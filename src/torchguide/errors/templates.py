@@ -5,7 +5,7 @@ A template is the message as PyTorch prints it, with fields in braces:
 - `{name:type}` captures a fact; `TYPES` lists the types;
 - `{=name}` is the same text as an earlier fact;
 - `{one|other}` is one of several texts, `{?text}` may be missing;
-- `{*}`, `{**}` and `{***}` skip up to 40, 300 and 2000 characters;
+- `{*}` and `{**}` skip up to 40 and 300 characters;
 - `{{` and `}}` are braces.
 
 Spaces match a space or none, since terminals wrap lines and people retype messages; the different
@@ -36,7 +36,7 @@ TYPES = {
     "text": r".{1,120}?",
     "letters": r"[A-Za-z]{1,40}",
 }
-_GAPS = {"*": r".{0,40}?", "**": r".{0,300}?", "***": r".{0,2000}?"}
+_GAPS = {"*": r".{0,40}?", "**": r".{0,300}?"}
 _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _BRACES = re.compile(r"\{[^{}]*\}|[{}]+")
 _FIELD = re.compile(r"([a-z][a-z0-9_]*):([a-z]+)")
@@ -73,7 +73,7 @@ def _field(inner: str, known: dict[str, str], group: str) -> str:
     if not found or found[2] not in TYPES:
         raise TemplateError(
             f"{{{inner}}} is no field; expected {{name:type}} with a type of {', '.join(TYPES)}, "
-            "{=name}, {a|b}, {?text}, {*}, {**} or {***}"
+            "{=name}, {a|b}, {?text}, {*} or {**}"
         )
     if found[1] in known:
         raise TemplateError(f"the field {found[1]} stands twice; repeat it as {{={found[1]}}}")
