@@ -36,6 +36,11 @@ def test_spaces_may_be_missing_and_quotation_marks_differ():
     assert python_pattern('"a"') == python_pattern("`a`") == python_pattern("“a”")
 
 
+def test_a_text_takes_as_little_as_it_can_but_a_word_at_the_end():
+    assert matches("{a:text} b", "1 b 2 b") == {"a": "1"}
+    assert matches("failed {a:text}", "failed at last") == {"a": "at"}
+
+
 def test_a_field_is_repeated():
     assert matches("{k:word} and {=k}", "a and a") == {"k": "a"}
     assert matches("{k:word} and {=k}!", "a and b!") is None

@@ -58,7 +58,7 @@ def _literal(text: str) -> str:
     return re.sub(r"\s+", " ?", escaped)
 
 
-def _field(inner: str, known: dict[str, str], group: str) -> str:
+def _field(inner: str, known: dict[str, str], group: str, *, last: bool) -> str:
     if inner in _GAPS:
         return _GAPS[inner]
     if inner.startswith("="):
@@ -78,7 +78,10 @@ def _field(inner: str, known: dict[str, str], group: str) -> str:
     if found[1] in known:
         raise TemplateError(f"the field {found[1]} stands twice; repeat it as {{={found[1]}}}")
     known[found[1]] = found[2]
-    return f"(?{group}<{found[1]}>{TYPES[found[2]]})"
+    form = TYPES[found[2]]
+    if last and form.endswith("}?"):  # lazy, it would take one character only
+        form = r"[^ ]{1,120}" if found[2] == "text" else form[:-1]
+    return f"(?{group}<{found[1]}>{form})"
 
 
 def _compile(template: str, group: str) -> tuple[str, dict[str, str]]:
@@ -93,7 +96,7 @@ def _compile(template: str, group: str) -> tuple[str, dict[str, str]]:
         elif token[1] is None:
             raise TemplateError(f"a single {token[0]} at position {token.start()}; write it twice")
         else:
-            parts.append(_field(token[1], known, group))
+            parts.append(_field(token[1], known, group, last=end == len(template)))
     parts.append(_literal(template[end:]))
     return "".join(parts), known
 
