@@ -178,7 +178,7 @@ def test_every_package_is_pinned():
 
 
 def test_the_readme_names_the_ports_and_the_user_that_there_are(steps):
-    text = (FILES / "README.md").read_text()
+    text = (FILES / "README.markdown").read_text()
     jupyter, ssh = values(steps, "EXPOSE")[0].split()
     assert f"http://127.0.0.1:{jupyter}`" in text
     assert f"`ssh -p {ssh} {values(steps, 'USER')[0]}@127.0.0.1`" in text
