@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from torchguide import compat
+from torchguide.doctor_driver import built_for
 from torchguide.environment import cuda_of_tag
 from torchguide.facts import Wheel, table
 from torchguide.findings import Finding, cuda_build, pair_fix, quoted, reinstall, seen
@@ -71,11 +72,16 @@ def codes_of(s: Snapshot) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     if s.architectures:
         codes = tuple(c for c in s.architectures if c.startswith("sm"))
         return codes, tuple(c for c in s.architectures if c.startswith("compute")), "text"
-    if not s.torch or not is_release(s.torch) or not cuda_build(s) or s.jetson:
+    if not s.torch or not is_release(s.torch) or s.jetson:
+        return (), (), ""
+    cuda = s.torch_cuda if cuda_build(s) else None
+    if s.cuda_available is False:  # where CUDA works, the build need not be PyPI's
+        cuda = built_for(s)[0]
+    if not cuda:
         return (), (), ""
     for platform in (s.platform or "linux_x86_64", "linux_x86_64", "windows"):
         if platform == "linux_aarch64" or s.platform != "linux_aarch64":
-            wheel = compat.wheel_of(s.torch, _variant(s.torch_cuda or ""), platform)
+            wheel = compat.wheel_of(s.torch, _variant(cuda), platform)
             if wheel:
                 codes = tuple(filter(None, wheel.architectures.split(";")))
                 return codes, tuple(filter(None, wheel.ptx.split(";"))), "torch_wheels.csv"
@@ -95,7 +101,7 @@ def architecture(s: Snapshot) -> Iterator[Finding]:
         if gpu.known_capability
         and compat.code_runs(gpu.known_capability, codes, ptx, s.torch_cuda or "") is False
     ]
-    if missing and (cuda_build(s) or s.architectures):
+    if missing:
         all_of_them = len(missing) == len(s.gpus)
         gpu = missing[0]
         evidence = (

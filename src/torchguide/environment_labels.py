@@ -203,6 +203,12 @@ def _gpu_number(found: Found, value: str, line: int, text: str) -> None:
             found.gpu("type", str(index), first)
 
 
+def _built_in(found: Found, value: str, line: int, text: str) -> None:
+    """Keep what xFormers says of CUDA: "available" or "not available"."""
+    if value in ("available", "not available"):
+        found.put("cuda_available", "yes" if value == "available" else "no", line, text)
+
+
 def _arch_list(found: Found, value: str, line: int, text: str) -> None:
     codes = re.findall(r"(?:sm|compute)_\d+[af]?", value)
     if codes:
@@ -219,7 +225,7 @@ def _launcher(name: str) -> _Handler:
 
 # labels that say themselves what they are, found anywhere in a line
 _ANYWHERE: tuple[tuple[str, _Handler], ...] = (
-    (r"(?:py)?torch[_ ]version(?: ?\([^)]*\))?|(?:py)?torch(?: )?版本", set_torch),
+    (r"(?:py)?torch[_ .]version(?: ?\([^)]*\))?|(?:py)?torch(?: )?版本", set_torch),
     (r"CUDA used to build PyTorch|cuda_compiled_version|torch cuda(?: version)?", set_cuda),
     (r"ROCM used to build PyTorch|hip_compiled_version|torch hip version", _rocm),
     (r"XPU used to build PyTorch", _xpu),
@@ -239,13 +245,15 @@ _ANYWHERE: tuple[tuple[str, _Handler], ...] = (
 _AT_START: tuple[tuple[str, _Handler], ...] = (
     (r"python(?:[_ ]version)?|python(?: )?版本", set_version("python")),
     (r"pytorch|torch", set_torch),
-    (r"OS|(?:操作)?系统(?:版本)?", set_text("os")),
+    (r"OS|operating system|(?:操作)?系统(?:版本)?", set_text("os")),
     (r"platform", set_text("platform", 1)),
     (r"sys\.platform", set_text("sys_platform")),
     (r"(?:gpu )?driver(?: version)?|(?:nvidia ?)?(?:显卡)?驱动(?:程序)?(?:版本)?号?", _driver),
     (r"GPU available", set_yes_no("cuda_available")),
     (r"GPU type|Accelerator", _gpu_type),
     (r"(?:CUDA )?GPU(?:s| ?型号| ?model| ?name| device name)?|显卡(?:型号)?", _gpu_named),
+    (r"gpu\.name", _gpu_named),
+    (r"pytorch\.cuda", _built_in),
     (r"TORCH_CUDA_ARCH_LIST|arch(?:itecture)? list", _arch_list),
     (r"GPU (?:number|count)", _gpu_number),
     (r"gpu_ids", _launcher("gpu_ids")),
@@ -279,7 +287,7 @@ def read_labelled(found: Found, lines: list[str]) -> None:
         if not any(separator in line for separator in (":", "  ", "\t", "=", "...")):
             continue
         lowered = line.lower()
-        for table, before in ((_ANYWHERE, r"(?<![\w-])['\"]?"), (_AT_START, r"^['\"]?-?\s*")):
+        for table, before in ((_ANYWHERE, r"(?<![\w.-])['\"]?"), (_AT_START, r"^['\"]?-?\s*")):
             for label, handler in table:
                 if not any(needle in lowered for needle in _needles(label)):
                     continue

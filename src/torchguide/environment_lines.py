@@ -50,6 +50,11 @@ _SHORT = (
     r"|transformers|torchao|numpy|aiohttp|vllm"
 )
 _CUT_SHORT = re.compile(rf"\s+(?=(?:{_SHORT}): )")
+_HEADING = re.compile(
+    r"\s{0,3}#{1,6}\s+(?:GPU|PyTorch|Torch|Python|NVIDIA|Driver|OS|Operating|显卡|驱动|系统|操作系统)"
+    r"[\w ()/]{0,30}:?\s*$",
+    re.IGNORECASE,
+)
 _PAIR = re.compile(r"\(['\"]([\w .]{2,30})['\"], (?:['\"](.*?)['\"]|(\w+))\)(?=,|\]|$)")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.]* - *")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -62,6 +67,7 @@ _PREFIX = re.compile(
     r"|[\w.]+ - (?=(?:INFO|WARNING|ERROR|DEBUG) )"
     r"|\d{1,2}[.)、](?=\s)"  # a numbered list"
     r"|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[\d.,:+Z]*(?:\s*[-|:])?"
+    r"|\d\d:\d\d:\d\d[-.,]\d{3,6}|\d\d/\d\d \d\d:\d\d:\d\d -"
     r"|(?:INFO|WARNING|ERROR|DEBUG)(?=[\s:|])(?: -|[:|])?"
     r"))+\s*"
 )
@@ -72,7 +78,8 @@ def lines_of(text: str) -> list[str]:
     text = _ANSI.sub("", text).translate(_WIDTH).replace("\r\n", "\n").replace("\r", "\n")
     text = text.replace("**", "").replace("`", "")
     lines: list[str] = []
-    for raw in text.split("\n"):
+    whole = text.split("\n")
+    for number, raw in enumerate(whole):
         entries = _STAMP.sub("", raw[:20_000])
         if raw.lstrip().startswith(("{'", '{"')):  # a printed dict, one entry a line from here
             entries = re.sub(r",\s+(?=['\"])", ",\n", entries.lstrip("{ "))
@@ -85,6 +92,9 @@ def lines_of(text: str) -> list[str]:
             and len(_CUT_SHORT.findall(entries)) > 3
         ):
             entries = _CUT_SHORT.sub("\n", entries)
+        elif _HEADING.match(raw):  # a form filled in: the answer stands below its heading
+            answer = next((line for line in whole[number + 1 : number + 4] if line.strip()), "")
+            entries = raw if answer.startswith("#") else f"{raw.rstrip(' :')}: {answer.strip()}"
         for part in _CUT.sub("\n", entries).split("\n"):
             table_row = part.lstrip().startswith("|") and part.count("|") > 1
             lines.append((part if table_row else _PREFIX.sub("", part)).strip())

@@ -30,6 +30,7 @@ _CUDA_DEVICE = re.compile(r"\bCUDA:(\d{1,2}) \(([^,()]+(?:\([^)]*\)[^,()]*)?),")
 _COMFY = re.compile(r"^(?:Name|Device): cuda:(\d{1,2}) (.+?)(?: : \w+)?$")
 _FASTAI = re.compile(r"^gpu(\d{1,2})\s*: \d+MB \| (.+)$")
 _XPU = re.compile(r"_XpuDeviceProperties\(name='([^']+)'")
+_KOHYA = re.compile(r"^Torch detected GPU: (.+?)(?: VRAM|$)")
 _CSV = re.compile(r"^((?:NVIDIA|Tesla|GeForce|Quadro)[^,]+), (\d{3}\.\d+[.\d]*)")
 
 
@@ -41,8 +42,28 @@ def _device(name: str) -> Device:
     return Device(name)
 
 
+def _named_by_programs(found: Found, line: str, number: int) -> None:
+    for index, name in _CUDA_DEVICE.findall(line):
+        found.gpu("ultralytics", index, _device(name))
+    for name in _XPU.findall(line):
+        found.gpu("xpu", str(len(found.gpus.get("xpu", {}))), Device(name))
+    for reader, pattern in (("comfy", _COMFY), ("fastai", _FASTAI)):
+        named = pattern.match(line)
+        if named:
+            found.gpu(reader, named.group(1), _device(named.group(2)))
+    product = re.match(r"Product Name\s+: (.+)", line)  # nvidia-smi -q
+    if product:
+        found.gpu("smi", f"q{len(found.gpus.get('smi', {}))}", _device(product.group(1)))
+    kohya = _KOHYA.match(line)
+    if kohya:
+        found.gpu("session", str(len(found.gpus.get("session", {}))), _device(kohya.group(1)))
+    if kohya or "Setting ds_accelerator to cuda" in line:
+        found.put("cuda_available", "yes", number, line, rank=1)
+
+
 def _devices(found: Found, lines: list[str]) -> None:
     for number, line in enumerate(lines, 1):
+        _named_by_programs(found, line, number)
         match = _GPU_LINE.match(line) or re.match(
             r"(?:GPU models and configuration|nvidia_gpu_models)\s*:\s*GPU (\d{1,2}(?:,\d{1,2})*): (?P<name>.+)$",
             line,
@@ -53,14 +74,6 @@ def _devices(found: Found, lines: list[str]) -> None:
         row = _SMI_ROW.match(line)
         if row:
             found.gpu("smi", row.group(1), _device(row.group(2)))
-        for index, name in _CUDA_DEVICE.findall(line):
-            found.gpu("ultralytics", index, _device(name))
-        for name in _XPU.findall(line):
-            found.gpu("xpu", str(len(found.gpus.get("xpu", {}))), Device(name))
-        for reader, pattern in (("comfy", _COMFY), ("fastai", _FASTAI)):
-            named = pattern.match(line)
-            if named:
-                found.gpu(reader, named.group(1), _device(named.group(2)))
         csv = _CSV.match(line)
         if csv:
             found.gpu("csv", str(len(found.gpus.get("csv", {}))), _device(csv.group(1)))
@@ -113,24 +126,28 @@ def _planned(found: Found, line: str) -> bool:
     return True
 
 
+def _tagged(found: Found, line: str) -> bool:
+    tagged = _TAGGED.match(line)
+    if not tagged:
+        return False
+    tool, name, version, build, channel = tagged.groups()
+    if tool == "conda":
+        found.conda.setdefault(name, Package(version, build or "", channel or ""))
+    else:
+        found.pip.setdefault(name, Package(version))
+    return True
+
+
 def _packages(found: Found, lines: list[str]) -> None:
     shown = ""
     for number, raw in enumerate(lines, 1):
-        if _planned(found, raw):
-            continue
         line = raw.replace(" | ", "   ").strip("| ") if "|" in raw else raw
         if line.startswith("Name: "):  # pip show
             shown = line[6:].strip()
         elif line.startswith("Version: ") and re.fullmatch(_NAMES, shown):
             found.shown.append("pip list")
             found.pip.setdefault(shown, Package(line[9:].strip()))
-        tagged = _TAGGED.match(line)
-        if tagged:
-            tool, name, version, build, channel = tagged.groups()
-            if tool == "conda":
-                found.conda.setdefault(name, Package(version, build or "", channel or ""))
-            else:
-                found.pip.setdefault(name, Package(version))
+        if _planned(found, raw) or _tagged(found, line):
             continue
         row = _ROW.match(line) or _PINNED.match(line)
         if not row:
@@ -243,6 +260,12 @@ _RUNNING: tuple[tuple[str, str, int], ...] = (
     ("torch_cuda", r"PyTorch has CUDA [Vv]ersion[ =](\d+\.\d+)", 0),
     ("torch_cuda", r"^- Build settings:.*\bCUDA_VERSION=(\d+\.\d+)", 1),
     ("torch_cuda", r"^Device: (xpu)", 0),
+    ("torch_cuda", r"^Torch backend: nVidia CUDA (\d+\.\d+)", 0),
+    ("torch", r"^[Tt]orch (\d+\.\d+\.\d+\S*)$", 1),
+    ("torch", r"PyTorch \S+ with CUDA \S+ \(you have (\d[\w.+]*)\)", 1),  # xFormers
+    ("python", r"\bCPython (3\.\d+)\b", 1),
+    ("python", r"^Python version is (\d\.\d+\.\d+)", 0),
+    ("driver", r"(?i)\bdriver:? v?(\d{3}\.\d{2,3}(?:\.\d\d)?)(?![\d.])", 2),
     ("cpu_build", r"^(?:- )?Build settings:.*\bUSE_CUDA=(0|OFF)\b", 0),
     ("torch", r"Your installed torch==(\d[\w.+]*\w)", 1),
     ("asked", r"\b((?:cudatoolkit|pytorch-cuda)=+\d+\.\d|download\.pytorch\.org/whl/cu\d+)", 0),
@@ -266,6 +289,9 @@ def _running(found: Found, lines: list[str]) -> None:
             match = pattern.search(line)
             if match:
                 found.put(name, match.group(1), number, line, rank=rank)
+        inside = re.search(r"[/\\][Pp]ython(3)(\d{1,2})[/\\]", line)  # C:\Python310\lib
+        if inside:
+            found.put("python", ".".join(inside.groups()), number, line, rank=3)
         banner = _BANNER.search(line)
         if banner and ".whl" not in line:
             found.put("torch", banner.group(1) or banner.group(2), number, line, rank=1)

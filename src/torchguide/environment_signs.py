@@ -162,6 +162,18 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "not a supported wheel",
         r"torch-\S+-cp(\d)(\d+)-\S*\.whl is not a supported wheel on this platform",
     ),
+    ("wheel-tag", "Python ABI", r"\btorch(?:vision|audio)?[=<>~!]*\S* has no wheels with a match"),
+    (
+        "wheel-tag",
+        "Python ABI tags",
+        r"\btorch \(v[^)]*\) (?:only has wheels )?with the following Python",
+    ),
+    (
+        "wheel-tag",
+        "source distribution",
+        r"Distribution torch(?:vision|audio)?==.*t have a source distribution or wheel for the cur",
+    ),
+    ("wheel-tag", "candidates for torch", r"Unable to find installation candidates for torch\b"),
     (
         "python-range",
         "different Python",

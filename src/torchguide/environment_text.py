@@ -216,14 +216,11 @@ def _gpus(found: Found) -> tuple[Device, ...]:
 
 def _warned_of(signs: tuple[Sign, ...]) -> tuple[Device, ...]:
     """Give the GPUs that torch's warnings name, where nothing else does."""
-    named: dict[str, Device] = {}
-    for sign in signs:
-        if sign.id == "arch-warning":
-            digits = sign.values[1]
-            named.setdefault(sign.text, Device(sign.values[0], f"{digits[:-1]}.{digits[-1]}"))
-        elif sign.id == "arch-found":
-            named.setdefault(sign.text, Device(*sign.values))
-    return tuple(named.values())
+    found = {sign.text: Device(*sign.values) for sign in signs if sign.id == "arch-found"}
+    if found:
+        return tuple(found.values())
+    named = {sign.values for sign in signs if sign.id == "arch-warning"}
+    return tuple(Device(name, f"{cc[:-1]}.{cc[-1]}") for name, cc in sorted(named))
 
 
 def _torch(found: Found, signs: tuple[Sign, ...]) -> str | None:
