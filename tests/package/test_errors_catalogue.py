@@ -41,7 +41,7 @@ def test_the_catalogue_has_no_fault():
 
 
 def test_every_known_kind_has_its_entry_in_its_family():
-    assert {entry.id: entry.family for entry in load().entries} == KINDS
+    assert KINDS.items() <= {entry.id: entry.family for entry in load().entries}.items()
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
@@ -75,7 +75,7 @@ def test_a_real_report_gets_its_answer(report):
 def test_no_answer_holds_an_unfilled_fact(language):
     for entry in load().entries:
         for text in entry.data["test"]:
-            match = explain(list(enumerate(text.split("\n"), start=1)), language)[0]
+            match = explain(text, language)[0]
             shown = f"{match.title} {match.cause} {match.fix.partition('    ')[0]}"
             assert not re.search(r"\{[a-z_0-9]+\}", shown), entry.id
 

@@ -7,7 +7,7 @@ from torchguide.errors.facts import Facts
 
 
 def best(text, language="en"):
-    return explain(list(enumerate(text.split("\n"), start=1)), language)[0]
+    return explain(text, language)[0]
 
 
 def say(text, language="en"):

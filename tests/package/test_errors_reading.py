@@ -10,11 +10,11 @@ SHAPE = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (64x10 and 5x10
 
 
 def ids(text, **options):
-    return [m.id for m in explain(list(enumerate(text.split("\n"), start=1)), **options)]
+    return [m.id for m in explain(text, **options)]
 
 
 def best(text):
-    return explain(list(enumerate(text.split("\n"), start=1)))[0]
+    return explain(text)[0]
 
 
 PASTES = {

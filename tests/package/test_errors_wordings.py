@@ -283,5 +283,5 @@ WORDINGS = [
 
 @pytest.mark.parametrize(("kind", "text"), WORDINGS)
 def test_a_wording_is_recognised(kind, text):
-    matches = explain(list(enumerate(text.split("\n"), start=1)))
+    matches = explain(text)
     assert matches[0].id == kind

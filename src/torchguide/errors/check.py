@@ -151,7 +151,6 @@ def _text(text: dict[str, str], known: set[str]) -> Iterator[str]:
 
 def _tests(entry: Entry, catalogue: Catalogue) -> Iterator[str]:
     for test in entry.data["test"]:
-        lines = list(enumerate(test.split("\n"), start=1))
-        found = [match.id for match in explain(lines, "en", catalogue)]
+        found = [match.id for match in explain(test, "en", catalogue)]
         if found[:1] != [entry.id]:
             yield f"its test {test[:60]!r} is explained by {found[0] if found else 'nothing'}"

@@ -51,18 +51,19 @@ class _Hit(NamedTuple):
 
 
 def explain(
-    lines: Sequence[tuple[int, str]], language: str = "en", catalogue: Catalogue | None = None
+    log: str | Sequence[tuple[int, str]], language: str = "en", catalogue: Catalogue | None = None
 ) -> list[Match]:
-    """Explain numbered lines, the best answer first; nothing where nothing fits.
+    """Explain a text, or numbered lines, the best answer first; nothing where nothing fits.
 
     Lines cut in the middle of a word are joined where the plain reading finds nothing.
     """
     catalogue = load() if catalogue is None else catalogue
+    lines = list(enumerate(log.split("\n"), start=1)) if isinstance(log, str) else log
     for joint in (" ", ""):
-        log = read_lines(lines, joint)
-        ranked = _rank(list(_hits(log, catalogue)), log)
+        read = read_lines(lines, joint)
+        ranked = _rank(list(_hits(read, catalogue)), read)
         if ranked:
-            return [_answer(hit, sure, log, language, catalogue) for hit, sure in ranked]
+            return [_answer(hit, sure, read, language, catalogue) for hit, sure in ranked]
     return []
 
 
