@@ -90,26 +90,37 @@ def compiled(template: str) -> re.Pattern[str]:
     return re.compile(python_pattern(template), re.ASCII)
 
 
-def _pattern(given: dict[str, Any], entry: dict[str, Any]) -> Pattern:
-    def setting(name: str, default: Any) -> Any:
-        return given.get(name, entry.get(name, default))
+_DEFAULTS: dict[str, Any] = {
+    "rank": 50,
+    "confidence": "certain",
+    "level": "error",
+    "consequence": False,
+    "with": "",
+    "without": "",
+    "requires": [],
+}
 
+
+def _pattern(given: dict[str, Any], settings: dict[str, Any]) -> Pattern:
+    given = {**settings, **given}
     return Pattern(
-        match=given["match"],
-        torch=given["torch"],
-        rank=setting("rank", 50),
-        confidence=setting("confidence", "certain"),
-        level=setting("level", "error"),
-        consequence=setting("consequence", False),
-        within=setting("with", ""),
-        without=setting("without", ""),
-        requires=setting("requires", []),
-        words=tuple(words(given["match"])[:2]),
+        given["match"],
+        given["torch"],
+        given["rank"],
+        given["confidence"],
+        given["level"],
+        given["consequence"],
+        given["with"],
+        given["without"],
+        given["requires"],
+        tuple(words(given["match"])[:2]),
     )
 
 
 def _entry(name: str, data: dict[str, Any], family: dict[str, Any]) -> Entry:
-    patterns = tuple(_pattern(given, data) for given in data["patterns"])
+    # what an entry sets holds for all its patterns that do not say otherwise
+    settings = {key: data.get(key, default) for key, default in _DEFAULTS.items()}
+    patterns = tuple(_pattern(given, settings) for given in data["patterns"])
     page = f"{family['page']}#{data['anchor']}" if family["published"] else ""
     return Entry(name, family["family"], page, patterns, data)
 

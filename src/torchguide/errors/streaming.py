@@ -95,19 +95,17 @@ def _chunks(head: bytes, stream: BinaryIO, encoding: str) -> Iterator[bytes]:
         yield rest
 
 
-def _pieces(chunk: bytes, first: int) -> tuple[list[int], list[bytes]]:
-    """Split a chunk into lines with their numbers; progress bars hold several, parted by returns."""
+def _pieces(chunk: bytes, first: int) -> tuple[list[int], bytes]:
+    """Number the lines of a chunk; progress bars hold several, parted by returns."""
     chunk = chunk.replace(b"\r\n", b"\n").removesuffix(b"\n")
-    lines = chunk.split(b"\n")
-    numbers = list(range(first, first + len(lines)))
-    if b"\r" in chunk:
-        numbers = [
-            number
-            for number, line in zip(numbers, lines, strict=True)
-            for _ in range(line.count(b"\r") + 1)
-        ]
-        lines = chunk.replace(b"\r", b"\n").split(b"\n")
-    return numbers, lines
+    if b"\r" not in chunk:
+        return list(range(first, first + chunk.count(b"\n") + 1)), chunk
+    numbers = [
+        number
+        for number, line in enumerate(chunk.split(b"\n"), start=first)
+        for _ in range(line.count(b"\r") + 1)
+    ]
+    return numbers, chunk.replace(b"\r", b"\n")
 
 
 class _Excerpt:
@@ -131,8 +129,9 @@ class _Excerpt:
 
     def add(self, chunk: bytes) -> None:
         """Keep what matters of the next chunk."""
-        numbers, lines = _pieces(chunk, self._number)
-        forms = [] if self._varied else b"\n".join(lines).translate(None, _VARYING).split(b"\n")
+        numbers, text = _pieces(chunk, self._number)
+        lines = text.split(b"\n")
+        forms = [] if self._varied else text.translate(None, _VARYING).split(b"\n")
         self._number += chunk.count(b"\n")
         old = min(len(self._lines), _END)
         self._place += len(self._lines) - old
@@ -142,7 +141,11 @@ class _Excerpt:
         again = last.keys() & self._matter
         keep = self._range(old, old + self._owed)
         self._owed = 0
-        for index in self._finds(lines, forms):
+        if self._varied:
+            finds = self._triggers.lines(text, thorough=False)
+        else:
+            finds = self._finds(lines, forms, last.keys() - self._seen)
+        for index in finds:
             keep.update(self._around(index + old))
         if len(self._kept) < _EARLY:
             self._kept.update(keep)
@@ -154,14 +157,11 @@ class _Excerpt:
         while len(self._last) > _LATE:
             del self._last[next(iter(self._last))]
 
-    def _finds(self, lines: list[bytes], forms: list[bytes]) -> list[int]:
+    def _finds(self, lines: list[bytes], forms: list[bytes], new: set[bytes]) -> list[int]:
         """Give the first lines of new forms that have a trigger, and remember the forms."""
-        if self._varied:
-            return self._triggers.lines(b"\n".join(lines), thorough=False)
-        first = dict(zip(reversed(forms), range(len(forms) - 1, -1, -1), strict=True))
-        new = first.keys() - self._seen
         if not new:
             return []
+        first = dict(zip(reversed(forms), range(len(forms) - 1, -1, -1), strict=True))
         indexes = sorted(first[form] for form in new)
         thorough = len(indexes) < _VARIED * len(lines)
         self._varied = not thorough and len(self._seen) >= _FORMS
