@@ -28,10 +28,12 @@ sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
 from filelock import FileLock, Timeout  # noqa: E402  (the line above comes first)
 
+from build_processes import end_with, wait_for_the_last_build  # noqa: E402
 from language_links import LANGUAGES, write_root_page  # noqa: E402
 from site_stamp import Stamp  # noqa: E402
 
 BUILD = Path(os.environ.get("DOCS_BUILD_DIR", ROOT / "build"))
+FORKED = BUILD / "lock.forked"
 PLAIN = ("guide_fork=0", "guide_execute_first=0")
 SLOW_IMPORTS = (
     "sphinx.cmd.build",
@@ -114,7 +116,9 @@ class Running:
         self.process: Any
         if sys.platform == "linux":
             context = multiprocessing.get_context("fork")
-            self.process = context.Process(target=_sphinx, args=(language, reader, writer))
+            self.process = context.Process(
+                target=_sphinx, args=(language, reader, writer, os.getpid())
+            )
             self.process.start()
         else:
             command = [sys.executable, "-m", "sphinx", *language.command()]
@@ -156,8 +160,9 @@ class Running:
         self.wait()
 
 
-def _sphinx(language: Language, reader: int, writer: int) -> None:
+def _sphinx(language: Language, reader: int, writer: int, parent: int) -> None:
     """Run sphinx-build in the forked process."""
+    end_with(parent, FORKED)
     os.close(reader)
     os.dup2(writer, 1)
     os.dup2(writer, 2)
@@ -236,6 +241,7 @@ def main(argv: list[str] | None = None) -> int:
         print("Another build of this tree is running; waiting for it.", flush=True)
         lock.acquire()
     with lock:
+        wait_for_the_last_build(FORKED)
         start = time.perf_counter()
         outputs = [*(language.out for language in languages), ROOT / "docs" / "gallery"]
         stamp = Stamp(BUILD / "finished.json", ROOT, outputs, [codes, str(site), settings])

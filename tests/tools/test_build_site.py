@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from build_processes import wait_for_the_last_build
+
 ROOT = Path(__file__).parents[2]
 FRONT = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n  display_name: Python 3\n---\n\n"
 CONF = """
@@ -39,7 +41,7 @@ class Tree:
                 ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
             )
         (folder / "tools").mkdir()
-        for name in ("build_site.py", "site_stamp.py"):
+        for name in ("build_processes.py", "build_site.py", "site_stamp.py"):
             shutil.copy(ROOT / "tools" / name, folder / "tools")
         (folder / "docs" / "conf.py").write_text(CONF)
         self.page("print('made')")
@@ -122,6 +124,41 @@ def test_a_killed_build_is_rendered_from_scratch(tree):
     assert code == 0, log
     assert "rendering from scratch" in log
     assert "made" in half.read_text("utf-8")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="languages are forked on Linux only")
+def test_what_a_killed_build_had_forked_ends_with_it(tree):
+    tree.page("import time\ntime.sleep(600)")
+    process = tree.start()
+    for line in process.stdout:
+        if "updating environment" in line:
+            break
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert children
+    os.kill(process.pid, signal.SIGKILL)  # it alone, as nox does after Ctrl-C
+    process.wait()
+    tree.page("print('after')")
+    code, log = tree.build()
+    assert code == 0, log
+    assert not [each for each in children if Path("/proc", each).exists()]
+    process.stdout.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="languages are forked on Linux only")
+def test_a_build_waits_for_processes_that_the_last_one_left(tmp_path):
+    lock = tmp_path / "lock"
+    code = (
+        "import os, sys, time, pathlib\n"
+        "from build_processes import end_with\n"
+        "end_with(os.getppid(), pathlib.Path(sys.argv[1]))\n"
+        "if not os.fork():\n"
+        "    time.sleep(1.5)\n"
+    )
+    start = time.monotonic()
+    command = [sys.executable, "-c", code, str(lock)]
+    subprocess.run(command, check=True, cwd=ROOT / "tools", stdout=subprocess.DEVNULL)
+    wait_for_the_last_build(lock)
+    assert time.monotonic() - start > 1.5
 
 
 def test_one_language_alone_from_nothing(tmp_path):
