@@ -75,12 +75,18 @@ def _capability(name: str) -> str | None:
         return name
     if any(maker in re.findall(r"[a-z]+", name.lower()) for maker in _MAKERS):
         return None
-    gpu = find_gpu(name)
-    if gpu is None:
+    capabilities = {gpu.capability for gpu in _meant(name)}
+    if len(capabilities) != 1:
         names = {gpu.gpu.lower(): gpu.gpu for gpu in table(Gpu)}
-        close = difflib.get_close_matches(name.lower(), list(names), n=3, cutoff=0.3)
+        close = difflib.get_close_matches(name.lower(), list(names), n=3, cutoff=0.0)
         raise InvalidOptionError("error.gpu", name=name, close=", ".join(names[c] for c in close))
-    return gpu.capability
+    return capabilities.pop()
+
+
+def _meant(name: str) -> list[Gpu]:
+    """Return the GPUs that a person means, who may leave out the series: "4090" for "RTX 4090"."""
+    found = [find_gpu(f"{series} {name}".strip()) for series in ("", "rtx", "gtx")]
+    return [gpu for gpu in found if gpu is not None]
 
 
 def _detected() -> Choices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -226,6 +227,23 @@ def test_install_says_what_is_impossible_and_what_comes_nearest():
     assert data["nearest"]["command"] == "python -m pip install torch torchvision"
     human = torchguide("install", "--gpu", "RTX 5090", "--torch", "2.6", "--lang", "zh")
     assert human.stdout.decode().startswith("没有这样的组合：")
+
+
+@pytest.mark.parametrize(
+    ("short", "name"),
+    [("4090", "RTX 4090"), ("3060 ti", "RTX 3060 Ti"), ("1080", "GTX 1080"), ("a100", "A100")],
+)
+def test_install_knows_a_gpu_by_its_number_alone(short, name):
+    driver = ("--driver", "580.65")
+    asked = [torchguide("install", "--gpu", gpu, *driver).stdout for gpu in (short, name)]
+    assert b"pip install torch" in asked[0]
+    assert asked[0].splitlines()[0] == asked[1].splitlines()[0]
+
+
+def test_install_names_the_nearest_where_it_knows_no_such_gpu():
+    answer = torchguide("install", "--gpu", "9999")
+    assert answer.returncode == 2
+    assert re.search(rb"no GPU called '9999'\. Did you mean: \w+", answer.stderr)
 
 
 def test_install_without_options_looks_at_this_machine():
