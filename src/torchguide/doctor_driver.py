@@ -47,7 +47,7 @@ def too_old(s: Snapshot) -> Iterator[Finding]:
     system = driver_system(s)
     least = compat.minimum_driver(cuda, system) if cuda else None
     values = {
-        "driver": s.driver or s.driver_cuda or "?",
+        "driver": s.driver or "?",
         "least": least or "?",
         "cuda": cuda or "?",
     }

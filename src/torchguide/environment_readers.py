@@ -261,6 +261,11 @@ _RUNNING: tuple[tuple[str, str, int], ...] = (
     ("torch_cuda", r"^- Build settings:.*\bCUDA_VERSION=(\d+\.\d+)", 1),
     ("torch_cuda", r"^Device: (xpu)", 0),
     ("torch_cuda", r"^Torch backend: nVidia CUDA (\d+\.\d+)", 0),
+    (
+        "torch",
+        r"(?i)\b(?:py)?torch(?: ?version| ?版本)? ?(?:is|为|是) ?v?(\d+\.\d+\.\d+(?:\S*\w)?)",
+        2,
+    ),
     ("torch", r"^[Tt]orch (\d+\.\d+\.\d+\S*)$", 1),
     ("torch", r"PyTorch \S+ with CUDA \S+ \(you have (\d[\w.+]*)\)", 1),  # xFormers
     ("python", r"\bCPython (3\.\d+)\b", 1),
@@ -295,6 +300,8 @@ def _running(found: Found, lines: list[str]) -> None:
         banner = _BANNER.search(line)
         if banner and ".whl" not in line:
             found.put("torch", banner.group(1) or banner.group(2), number, line, rank=1)
+            if re.match(r" ?CPU\b", line[banner.end() :]):
+                found.put("cuda_available", "no", number, line, rank=1)
         if "which supports hardware CC" in line:
             _hardware(found, line, number)
         if re.match(r"(?:- )?NVCC architecture flags", line):

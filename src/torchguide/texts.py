@@ -64,8 +64,13 @@ class Texts:
         return self._findings[finding][f"title_{self.language}"].format_map(_Values(values))
 
     def advice(self, finding: str, **values: object) -> str:
-        """Give what a finding means and what to do."""
-        return self._findings[finding][f"advice_{self.language}"].format_map(_Values(values))
+        """Give what a finding means and what to do.
+
+        Where a value is not known, the finding's row ".short" says it without values.
+        """
+        short = self._findings.get(f"{finding}.short")
+        row = short if short and "?" in values.values() else self._findings[finding]
+        return row[f"advice_{self.language}"].format_map(_Values(values))
 
     def page(self, finding: str) -> str:
         """Name the page that explains a finding, without language and suffix."""

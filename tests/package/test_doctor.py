@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from torchguide.doctor import diagnose
 from torchguide.environment import Device, Package, Sign, Snapshot
+from torchguide.environment_text import parse
 from torchguide.texts import Texts
 
 FIT = Snapshot(
@@ -176,3 +177,15 @@ def test_any_snapshot_gets_a_verdict_that_can_be_said(snapshot):
             assert texts.title(finding.id, **finding.values)
             assert texts.advice(finding.id, **finding.values)
             assert texts.page(finding.id)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_advice_shows_no_question_marks_where_values_are_not_known(language):
+    texts = Texts(language)
+    for text in (
+        "The NVIDIA driver on your system is too old (found version 11040).",
+        "CUDA error: no kernel image is available for execution on the device",
+        "torchaudio/lib/libtorchaudio.so: undefined symbol: _ZN2at4_ops",
+    ):
+        finding = diagnose(parse(text)).findings[0]
+        assert "?" not in texts.advice(finding.id, **finding.values)
