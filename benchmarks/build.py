@@ -10,6 +10,7 @@ machines, each with its limit; ends with 1 if a limit is broken.  Times are medi
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -80,6 +81,7 @@ class Build:
     """One run of tools/build_site.py."""
 
     seconds: float
+    cpu: float
     peak_mb: float
     pages: list[str]
     examples: list[str]
@@ -115,10 +117,10 @@ class Tree:
                 [sys.executable, "tools/build_site.py", *arguments],
                 cwd=self.folder, env=environ, stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
-            memory = Memory(process.pid)
+            watch = Watch(process.pid)
             code = process.wait()
             seconds = time.perf_counter() - start
-            peak = memory.stop()
+            watch.stop()
             log.seek(0)
             text = log.read()
         if code:
@@ -128,7 +130,8 @@ class Tree:
         plain = re.findall(r"(\S+): Executed notebook in", text)  # myst-nb's own words
         return Build(
             seconds,
-            peak,
+            sum(watch.cpu.values()),
+            watch.peak,
             re.findall(r"executed (\S+) in \d", text) + plain,
             [name for line in listed for name in line.split(", ")],
         )
@@ -139,14 +142,15 @@ class Tree:
         return self.build(*arguments)
 
 
-class Memory(threading.Thread):
-    """Watch the memory of a process and its descendants, shared pages counted once."""
+class Watch(threading.Thread):
+    """Watch a process and its descendants: processor time, and memory with shared pages once."""
 
     def __init__(self, pid: int) -> None:
         """Start to watch."""
         super().__init__(daemon=True)
         self.root = psutil.Process(pid)
-        self.peak = 0.0
+        self.peak = 0.0  # MB
+        self.cpu: dict[int, float] = {}  # seconds, of each process as last seen
         self.ended = threading.Event()
         self.start()
 
@@ -158,12 +162,15 @@ class Memory(threading.Thread):
             except psutil.Error:
                 return
             self.peak = max(self.peak, sum(map(_megabytes, family)))
+            for process in family:
+                with contextlib.suppress(psutil.Error, OSError):
+                    times = process.cpu_times()
+                    self.cpu[process.pid] = times.user + times.system
 
-    def stop(self) -> float:
-        """Stop and return the peak in MB."""
+    def stop(self) -> None:
+        """Stop watching."""
         self.ended.set()
         self.join()
-        return self.peak
 
 
 def _megabytes(process: psutil.Process) -> float:
@@ -253,19 +260,26 @@ def edit(tree: Tree, report: Report, _repeat: int) -> None:
 
 
 def cold(tree: Tree, report: Report, repeat: int) -> None:
-    """Compare a cold build of both languages with two plain ways."""
-    ours = [tree.cold() for _ in range(repeat)]
-    count = len(ours[0].pages) + len(ours[0].examples)
-    serial = [tree.cold(code, "--plain", "--jobs", "1") for code in ("en", "zh_CN")]
-    shared = tree.cold("--plain", "--jobs", "2")
-    alone = sum(build.seconds for build in serial)
-    print(
-        f"      {count} pages and examples: ours {median(ours):.1f} s, {ours[0].peak_mb:.0f} MB; "
-        f"plain, serial, each language for itself {alone:.1f} s; "
-        f"plain, -j 2, shared {shared.seconds:.1f} s, {shared.peak_mb:.0f} MB"
-    )
-    report.limit("cold / plain, serial, each for itself", median(ours) / alone, 0.25)
-    report.limit("cold / plain, -j 2, shared", median(ours) / shared.seconds, 0.5)
+    """Compare a cold build of both languages with two plain ways, run in turn."""
+    to_serial, to_shared, cpu = [], [], []
+    for _ in range(repeat):
+        ours = tree.cold()
+        shared = tree.cold("--plain", "--jobs", "2")
+        each = [tree.cold(code, "--plain", "--jobs", "1") for code in ("en", "zh_CN")]
+        serial = sum(build.seconds for build in each)
+        to_serial.append(ours.seconds / serial)
+        to_shared.append(ours.seconds / shared.seconds)
+        cpu.append(ours.cpu / shared.cpu)
+        print(
+            f"      {len(ours.pages) + len(ours.examples)} pages and examples: "
+            f"ours {ours.seconds:.1f} s, {ours.peak_mb:.0f} MB; "
+            f"plain, -j 2, shared {shared.seconds:.1f} s, {shared.peak_mb:.0f} MB; "
+            f"plain, serial, each language for itself {serial:.1f} s",
+            flush=True,
+        )
+    report.limit("cold / plain, serial, each for itself", statistics.median(to_serial), 0.25)
+    report.limit("cold / plain, -j 2, shared", statistics.median(to_shared), 0.5)
+    print(f"      the same in processor time: {statistics.median(cpu):.2f}")
 
 
 def growth(tree: Tree, report: Report, _repeat: int) -> None:
