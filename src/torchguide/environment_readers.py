@@ -21,7 +21,7 @@ from torchguide.environment_labels import (
 __all__ = ["read"]
 
 _GPU_LINE = re.compile(
-    r"['\"]?GPU (\d{1,2}(?:,\d{1,2})*)['\"]?\s*(?::|\s{2,})\s*['\"]?(?P<name>[^'\"]+?)['\"]?,?$"
+    r"['\"]?GPU (\d{1,2}(?:,\d{1,2})*)(?: Name)?['\"]?\s*(?::|\s{2,})\s*['\"]?(?P<name>[^'\"]+?)['\"]?,?$"
 )
 _SMI_ROW = re.compile(
     r"\|\s{1,3}(\d{1,2}|N/A)\s{1,3}(\S.*?)\s+(?:On|Off|N/A|TCC|WDDM|MCDM)\s*\|\s*(?:[0-9A-F]{4,8}:|N/A)"
@@ -30,7 +30,11 @@ _CUDA_DEVICE = re.compile(r"\bCUDA:(\d{1,2}) \(([^,()]+(?:\([^)]*\)[^,()]*)?),")
 _COMFY = re.compile(r"^(?:Name|Device): cuda:(\d{1,2}) (.+?)(?: : \w+)?$")
 _FASTAI = re.compile(r"^gpu(\d{1,2})\s*: \d+MB \| (.+)$")
 _XPU = re.compile(r"_XpuDeviceProperties\(name='([^']+)'")
-_KOHYA = re.compile(r"^Torch detected GPU: (.+?)(?: VRAM|$)")
+# one GPU named in the lines that programs print when they start: kohya, Unsloth, SD.Next
+_STARTING = re.compile(
+    r"^Torch detected GPU: (.+?)(?: VRAM|$)|\|\s+(?:GPU: )?(\S[^|]{1,80}?)\. (?:Num GPUs|Max memory)"
+    r"|\bdevice=(.{1,80}?) n=\d+ arch="
+)
 _CSV = re.compile(r"^((?:NVIDIA|Tesla|GeForce|Quadro)[^,]+), (\d{3}\.\d+[.\d]*)")
 
 
@@ -54,10 +58,11 @@ def _named_by_programs(found: Found, line: str, number: int) -> None:
     product = re.match(r"Product Name\s+: (.+)", line)  # nvidia-smi -q
     if product:
         found.gpu("smi", f"q{len(found.gpus.get('smi', {}))}", _device(product.group(1)))
-    kohya = _KOHYA.match(line)
-    if kohya:
-        found.gpu("session", str(len(found.gpus.get("session", {}))), _device(kohya.group(1)))
-    if kohya or "Setting ds_accelerator to cuda" in line:
+    starting = _STARTING.search(line)
+    if starting:
+        name = next(filter(None, starting.groups()))
+        found.gpu("session", str(len(found.gpus.get("session", {}))), _device(name))
+    if starting or "Setting ds_accelerator to cuda" in line:
         found.put("cuda_available", "yes", number, line, rank=1)
 
 
@@ -266,7 +271,16 @@ _RUNNING: tuple[tuple[str, str, int], ...] = (
         r"(?i)\b(?:py)?torch(?: ?version| ?版本)? ?(?:is|为|是) ?v?(\d+\.\d+\.\d+(?:\S*\w)?)",
         2,
     ),
-    ("torch", r"^[Tt]orch (\d+\.\d+\.\d+\S*)$", 1),
+    (
+        "torch",
+        r"(?i)^(?:py)?torch v?(\d+\.\d+\.\d+[\w.+]*)(?=\s|,|$)(?! with CUDA| requires| has req| is )",
+        2,
+    ),
+    ("torch", r"\b(?:Pytorch|Torch): (\d[\w.+]*\w)\. CUDA\b", 0),  # Unsloth
+    ("torch", r"^Torch: torch==(\d[\w.+]*\w)", 0),  # SD.Next
+    ("torch_cuda", r"\bcapability=\(\d+, \d\) cuda=(\d+\.\d+)", 0),
+    ("driver", r"^driver=(\d{3}\.\d+[.\d]*)", 1),
+    ("python", r"^Python: version=(\d\.\d+\.\d+)", 0),
     ("torch", r"PyTorch \S+ with CUDA \S+ \(you have (\d[\w.+]*)\)", 1),  # xFormers
     ("python", r"\bCPython (3\.\d+)\b", 1),
     ("python", r"^Python version is (\d\.\d+\.\d+)", 0),

@@ -194,7 +194,18 @@ def test_no_json_crashes_the_parsers(data):
 
 
 @pytest.mark.parametrize(
-    "line", ["-" * 50_000, "sm_80 " * 20_000, "GPU 0: " * 20_000, "a " * 100_000]
+    "line",
+    [
+        "-" * 50_000,
+        "sm_80 " * 20_000,
+        "GPU 0: " * 20_000,
+        "a " * 100_000,
+        "OrderedDict([" + "('a', '" * 10_000,
+        "device=x " * 10_000,
+        "| GPU: x" * 10_000,
+        "docker run " * 10_000,
+        "Python: " * 10_000,
+    ],
 )
 def test_long_lines_take_no_long_time(line):
     import time
