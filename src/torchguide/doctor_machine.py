@@ -103,7 +103,7 @@ def unexplained(s: Snapshot) -> Iterator[Finding]:
     if s.cuda_available is False and s.system != "macos":
         if s.jetson:
             yield Finding("jetson-wheel", "error", (seen(s, "cuda_available"),), reinstall(s))
-        elif cuda_build(s) or (s.torch_cuda is None and (s.gpus or s.driver)):
+        elif cuda_build(s) or (s.torch_cuda is None and (s.nvidia_gpus or s.driver)):
             known = seen(s, "torch_cuda") if cuda_build(s) else seen(s, "torch")
             evidence = (seen(s, "cuda_available"), known)
             yield Finding("cuda-unavailable", "error", evidence, ("nvidia-smi",))

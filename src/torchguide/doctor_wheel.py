@@ -36,9 +36,9 @@ def cpu_only(s: Snapshot) -> Iterator[Finding]:
     if s.torch_cuda != "cpu" or s.cuda_available:
         return
     evidence = [seen(s, "torch"), seen(s, "torch_cuda")]
-    if s.gpus or s.driver:
+    if s.nvidia_gpus or s.driver:
         evidence += [seen(s, "driver")] if s.driver else []
-        evidence += [f"gpus = {s.gpus[0].name}"] if s.gpus else []
+        evidence += [f"gpus = {gpu.name}" for gpu in s.nvidia_gpus[:1]]
     elif s.jetson:
         evidence.append(f"kernel {s.kernel}: Jetson")
     elif not (wish := _wish(s)):
@@ -50,7 +50,7 @@ def cpu_only(s: Snapshot) -> Iterator[Finding]:
 
 def _wish(s: Snapshot) -> str | None:
     """Find a hint, other than the GPU itself, that a GPU was meant to be used."""
-    sign = s.has_sign("wants-gpu", "no-gpus", "no-kernel")
+    sign = s.has_sign("wants-gpu", "no-gpus", "no-kernel", "complaint")
     sign = sign or (s.has_sign("asked") if s.cuda_available is False else None)
     if sign:
         return quoted(sign)

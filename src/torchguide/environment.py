@@ -13,6 +13,9 @@ from torchguide.versions import local_tag
 __all__ = ["Device", "Package", "Sign", "Snapshot", "cuda_of_tag"]
 
 
+_OTHER_MAKER = re.compile(r"Intel|AMD|Radeon|Instinct|Apple|gfx\d|\bArc\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Device:
     """A GPU as it was named; the compute capability where the text told it."""
@@ -97,6 +100,11 @@ class Snapshot:
         if self.system == "linux":
             return "linux_aarch64" if self.machine in ("aarch64", "arm64") else "linux_x86_64"
         return None
+
+    @property
+    def nvidia_gpus(self) -> tuple[Device, ...]:
+        """Leave out the GPUs whose names say that another maker made them."""
+        return tuple(gpu for gpu in self.gpus if not _OTHER_MAKER.search(gpu.name))
 
     def package(self, name: str) -> Package | None:
         """Find a package, pip's before conda's."""

@@ -187,6 +187,8 @@ def _gpu_named(found: Found, value: str, line: int, text: str) -> None:
     )
     name = re.sub(r"\s*\([^)]*\)|\s*[x*×]\s*\d{1,2}$|^\d{1,2}\s*(?:[x*×]|块|张|卡)\s*", "", value)
     name = re.split(r",\s*\d+\s*MiB|[,;，]|\s{2,}|\s\d+ ?GB", name)[0].strip()
+    if re.fullmatch(r"[1-5]0[5-9]0(?: ?(?:Ti|SUPER|D))*", name, re.IGNORECASE):
+        name = f"{'GTX' if name.startswith('1') else 'RTX'} {name}"  # "显卡: 3090"
     if not (_MAKER.search(name) and re.search(r"[A-Z]", name)) or "type" in found.gpus:
         return
     number = next((int(digits) for digits in count.groups() if digits), 1) if count else 1

@@ -61,7 +61,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PREFIX = re.compile(
     r"^(?:\s*(?:"
     r"[>|*•·#-]+(?=\s)"  # quotes, bullets, headings, table cells
-    r"|\[(?!pip3?\]|conda\])[^\]\n]{1,80}\](?=[\s:\[])"  # [task 2025-07-01] [train]
+    r"|\[(?!pip3?\]|conda\]|[ xX]\])[^\]\n]{1,80}\](?=[\s:\[])"  # [task 2025-07-01] [train]
     r"|\((?:[\w.-]+ )?pid=\d+\)"
     r"|[\w.-]{1,40}-\d{1,3}\s+\|(?=\s)"  # docker compose
     r"|[\w.]+ - (?=(?:INFO|WARNING|ERROR|DEBUG) )"

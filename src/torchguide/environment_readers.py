@@ -288,7 +288,7 @@ _RUNNING: tuple[tuple[str, str, int], ...] = (
     ("cpu_build", r"^(?:- )?Build settings:.*\bUSE_CUDA=(0|OFF)\b", 0),
     ("torch", r"Your installed torch==(\d[\w.+]*\w)", 1),
     ("asked", r"\b((?:cudatoolkit|pytorch-cuda)=+\d+\.\d|download\.pytorch\.org/whl/cu\d+)", 0),
-    ("wsl", r"(?<!\[ \] )\b(WSL ?[12])\b", 1),
+    ("wsl", r"(?<!\[ \] )\bWSL ?([12])\b", 1),
     ("wsl", r"\[[xX]\] (WSL ?[12])\b", 0),
     ("torch_cuda", r"^(?:- )?CUDA Runtime (\d+\.\d+)", 0),
     ("torch_cuda", r"^CUDA {2,}(\d+\.\d+)$", 0),

@@ -200,7 +200,11 @@ def _wsl(
     if tool and driver and tool != driver and system != "windows":
         return 2  # inside WSL nvidia-smi has a number of its own and prints the Windows driver
     if "wsl" in fields and not kernel and not re.search(r"windows|macos", platform, re.IGNORECASE):
-        return int(fields["wsl"][-1])  # a form filled in, or prose
+        form = fields["wsl"].startswith(
+            "WSL"
+        )  # filled in; prose counts where nothing is against it
+        if form or "windows" not in fields:
+            return int(fields["wsl"][-1])
     return None
 
 
