@@ -138,7 +138,7 @@ def _human(diagnosis: Diagnosis, texts: Texts, style: Style) -> str:
     lines = [style.paint(verdict_line(diagnosis, texts), colour, bold=True), ""]
     lines.append(style.paint(texts.say("ui.facts"), bold=True))
     for name, value in diagnosis.snapshot.facts().items():
-        lines.append(f"  {texts.say(f'ui.fact.{name}')}: {_value(name, value, texts)}")
+        lines.append(f"  {texts.label(f'ui.fact.{name}', _value(name, value, texts))}")
     for finding in diagnosis.findings:
         colour = {"error": "red", "warning": "yellow", "info": "cyan"}[finding.severity]
         severity = texts.say(f"ui.severity.{finding.severity}")
@@ -146,12 +146,12 @@ def _human(diagnosis: Diagnosis, texts: Texts, style: Style) -> str:
         lines += ["", style.paint(f"[{severity}] {title}", colour, bold=True) + f"  ({finding.id})"]
         lines.append(f"  {texts.advice(finding.id, **finding.values)}")
         if finding.evidence:
-            lines.append(f"  {texts.say('ui.evidence')}:")
+            lines.append(f"  {texts.label('ui.evidence')}")
             lines += [f"    {entry}" for entry in finding.evidence]
         if finding.fix:
-            lines.append(f"  {texts.say('ui.fix')}:")
+            lines.append(f"  {texts.label('ui.fix')}")
             lines += [f"    {style.paint(command, bold=True)}" for command in finding.fix]
-        lines.append(f"  {texts.say('ui.page')}: {texts.page(finding.id)}")
+        lines.append(f"  {texts.label('ui.page', texts.page(finding.id))}")
     return "\n".join(lines) + "\n"
 
 

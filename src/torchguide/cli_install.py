@@ -208,12 +208,12 @@ def _human(answer: Answer, texts: Texts, style: Style) -> list[str]:
     lines = [style.paint(answer.command, "green", bold=True), ""]
     if not answer.verified:
         lines += [style.paint(texts.say("install.unverified"), "yellow"), ""]
-    lines.append(style.paint(f"{texts.say('install.why')}:", bold=True))
+    lines.append(style.paint(texts.label("install.why"), bold=True))
     for reason in answer.reasons:
         lines.append(f"  - {texts.say(reason.key, **reason.values)}")
         if reason.source:
-            lines.append(f"    ({texts.say('install.source')}: {_short(reason.source)})")
-    lines += ["", style.paint(f"{texts.say('install.check')}:", bold=True)]
+            lines.append(f"    ({texts.label('install.source', _short(reason.source))})")
+    lines += ["", style.paint(texts.label("install.check"), bold=True)]
     lines += [f"  {answer.check}", "  torchguide doctor"]
     return lines
 

@@ -59,6 +59,11 @@ class Texts:
         """Give a message with its placeholders filled."""
         return self._messages[key][self.language].format_map(_Values(values))
 
+    def label(self, key: str, value: str = "") -> str:
+        """Give a message with the language's colon, and the value behind it."""
+        colon = ": " if self.language == "en" else "："
+        return f"{self.say(key)}{colon}{value}".rstrip()
+
     def title(self, finding: str, **values: object) -> str:
         """Give a finding's title."""
         return self._findings[finding][f"title_{self.language}"].format_map(_Values(values))

@@ -122,3 +122,9 @@ def read_source(module: str) -> str:
 def test_sources_name_no_machine_and_no_registry_host():
     for kind in TABLES:
         assert not re.search(r"/work/|/tmp/|pypi\.org|pythonhosted", read_text(kind.FILE)), kind
+
+
+def test_a_label_ends_with_the_colon_of_its_language() -> None:
+    assert Texts("en").label("ui.page", "setup/verify") == "Read more: setup/verify"
+    assert Texts("zh").label("ui.page", "setup/verify") == "详见：setup/verify"
+    assert Texts("en").label("install.why") == "Why:"
