@@ -93,7 +93,9 @@ def check(build: TorchBuild) -> str:
     Raises:
         SystemExit: it is not this build; the message says what is installed.
     """
-    shown = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        [sys.executable, "-c", PROBE], capture_output=True, text=True, check=False
+    )
     if shown.returncode:
         raise SystemExit(f"torch cannot be imported:\n{shown.stderr}")
     version, cuda = shown.stdout.split()
@@ -130,8 +132,12 @@ def install(build: TorchBuild) -> None:
     if present and present.partition("+")[0] == build.version:
         return
     # 1. a folder that pip is configured with (find-links): no network, at once
-    if build.backend == "cpu" and pip("--quiet", "--no-index", "--no-deps", requirement):
-        pip("--quiet", requirement)  # what torch itself needs
+    # (-qqq: where there is no such folder, pip would print an error that is none)
+    if build.backend == "cpu" and pip("-qqq", "--no-index", "--no-deps", requirement):
+        if not pip("--quiet", requirement):  # what torch itself needs
+            raise SystemExit(
+                f"pip could not install what {build.name} needs: see its message above"
+            )
         return
     # PyPI's wheel for macOS and Windows is the CPU build (data/torch_releases.csv)
     if build.backend == "cpu" and sys.platform != "linux":

@@ -88,6 +88,18 @@ def test_a_local_wheel_folder_is_tried_first_and_no_index_is_asked(monkeypatch):
     assert not any("--extra-index-url" in call for call in calls)
 
 
+def test_a_local_wheel_whose_needs_cannot_be_installed_is_an_error(monkeypatch):
+    record_pip(monkeypatch, lambda arguments: "--no-index" in arguments)
+    with pytest.raises(SystemExit, match="could not install what torch-2_13_0-cpu needs"):
+        torch_builds.install(DOCS)
+
+
+def test_no_local_wheel_is_no_error_that_pip_prints(monkeypatch):
+    calls = record_pip(monkeypatch, lambda arguments: "--no-index" not in arguments)
+    torch_builds.install(DOCS)
+    assert "-qqq" in calls[0]
+
+
 def test_the_index_of_pytorch_is_given_up_after_seconds(monkeypatch):
     calls = record_pip(monkeypatch, lambda arguments: "--no-index" not in arguments)
     torch_builds.install(DOCS)
