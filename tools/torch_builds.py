@@ -107,10 +107,11 @@ def check(build: TorchBuild) -> str:
     return f"torch {version}, CUDA {cuda}, Python {sys.version.split()[0]}"
 
 
-def pip(*arguments: str) -> bool:
+def pip(*arguments: str, silent: bool = False) -> bool:
     """Run pip in this Python; return whether it did what it was asked."""
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", *arguments]
-    return subprocess.run(command, check=False).returncode == 0
+    done = subprocess.run(command, check=False, capture_output=silent)
+    return done.returncode == 0
 
 
 def installed() -> str | None:
@@ -132,8 +133,8 @@ def install(build: TorchBuild) -> None:
     if present and present.partition("+")[0] == build.version:
         return
     # 1. a folder that pip is configured with (find-links): no network, at once
-    # (-qqq: where there is no such folder, pip would print an error that is none)
-    if build.backend == "cpu" and pip("-qqq", "--no-index", "--no-deps", requirement):
+    # (silent: where there is no such folder, pip would print an error that is none)
+    if build.backend == "cpu" and pip("--no-index", "--no-deps", requirement, silent=True):
         if not pip("--quiet", requirement):  # what torch itself needs
             raise SystemExit(
                 f"pip could not install what {build.name} needs: see its message above"
