@@ -23,6 +23,8 @@ gettext_uuid = False
 gettext_additional_targets = []  # a translated literal or math block becomes "::" on MyST pages
 guide_source_language = "en"
 guide_languages = {"en": ("en", "English"), "zh_CN": ("zh-cn", "简体中文")}
+if language not in guide_languages:
+    sys.exit(f"DOCS_LANGUAGE={language}: expected one of {', '.join(guide_languages)}")
 
 # -- Project --------------------------------------------------------------------
 
@@ -110,7 +112,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",  # every script is executed
     "image_scrapers": ["figure_alt.scrape_figures"],  # figures need a description
-    "ignore_pattern": r"/container/",
+    "ignore_pattern": r"[\\/]container[\\/]",  # files of an image, not scripts to read
     "nested_sections": True,
     "backreferences_dir": None,
     "download_all_examples": False,  # downloads.py offers archives in the reader's language
