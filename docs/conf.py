@@ -5,6 +5,8 @@ import os
 import sys
 from pathlib import Path
 
+from sphinx.errors import ConfigError
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = Path(os.environ.get("DOCS_BUILD_DIR", ROOT / "build"))
@@ -24,7 +26,7 @@ gettext_additional_targets = []  # a translated literal or math block becomes ":
 guide_source_language = "en"
 guide_languages = {"en": ("en", "English"), "zh_CN": ("zh-cn", "简体中文")}
 if language not in guide_languages:
-    sys.exit(f"DOCS_LANGUAGE={language}: expected one of {', '.join(guide_languages)}")
+    raise ConfigError(f"DOCS_LANGUAGE={language}: expected one of {', '.join(guide_languages)}")
 
 # -- Project --------------------------------------------------------------------
 
