@@ -54,6 +54,7 @@ extensions = [
     "language_links",
     "static_math",
     "math_font",
+    "wheel_selector",
     "downloads",
 ]
 exclude_patterns = [

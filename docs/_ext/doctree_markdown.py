@@ -28,6 +28,7 @@ _DROPPED = {
 _TRANSPARENT = {
     "centered", "compound", "container", "definition", "description", "glossary", "hlist",
     "hlistcol", "legend", "only", "section", "sidebar", "topic", "versionmodified",
+    "wheel_selector",
 }  # fmt: skip
 _LEXERS = {"ipython3": "python", "python3": "python", "py": "python", "Python": "python",
            "default": "python", "none": "", "text": "", "myst-ansi": ""}  # fmt: skip

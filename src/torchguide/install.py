@@ -170,13 +170,21 @@ def _rank(pick: Pick, wheel: Wheel) -> tuple[bool, tuple[int, ...], bool, tuple[
     return (pick.verified, numbers(pick.torch), usual, numbers(wheel.cuda))
 
 
-def _known(wheel: Wheel, choices: Choices) -> bool:
+@functools.lru_cache(maxsize=4096)
+def _best(machine: Machine, torch: str | None) -> tuple[Pick, Wheel] | None:
+    """Give the best CUDA wheel that runs on a machine, or None."""
+    for pick, wheel in _offers(machine.platform, torch):
+        if not compat.wheel_obstacles(wheel, pick.torch, machine) and _known(wheel, machine):
+            return pick, wheel
+    return None
+
+
+def _known(wheel: Wheel, machine: Machine) -> bool:
     """Tell whether the facts say that each GPU runs the wheel; silence is no yes."""
     codes = tuple(filter(None, wheel.architectures.split(";")))
     ptx = tuple(filter(None, wheel.ptx.split(";")))
     return all(
-        compat.code_runs(capability, codes, ptx, wheel.cuda)
-        for capability in choices.machine.capabilities
+        compat.code_runs(capability, codes, ptx, wheel.cuda) for capability in machine.capabilities
     )
 
 
@@ -185,13 +193,12 @@ def _cuda(choices: Choices) -> Answer:
     _check_driver_serves(choices)
     if set(machine.capabilities) & {"5.3", "6.2", "7.2", "8.7"}:
         return _jetson(choices)
-    offers = _offers(machine.platform, choices.torch)
-    if choices.torch and not offers:
+    if choices.torch and not _offers(machine.platform, choices.torch):
         raise _no_such_torch(choices)
-    for pick, wheel in offers:
-        if not compat.wheel_obstacles(wheel, pick.torch, machine) and _known(wheel, choices):
-            return _answer(choices, pick, "cuda", _why(pick, wheel, choices))
-    raise _impossible(choices, offers)
+    best = _best(machine, choices.torch)
+    if best:
+        return _answer(choices, best[0], "cuda", _why(*best, choices))
+    raise _impossible(choices)
 
 
 def _check_driver_serves(choices: Choices) -> None:
@@ -223,11 +230,11 @@ def _no_such_torch(choices: Choices) -> ImpossibleError:
     return ImpossibleError((reason,), _try(replace(choices, torch=None)))
 
 
-def _impossible(choices: Choices, offers: tuple[tuple[Pick, Wheel], ...]) -> ImpossibleError:
+def _impossible(choices: Choices) -> ImpossibleError:
     """Say what stands in the way of the wheel with the fewest obstacles, and what would fit."""
     machine = choices.machine
     if choices.torch:
-        obstacles = _fewest(offers, machine)
+        obstacles = _fewest(machine, choices.torch)
         return ImpossibleError(_reasons(obstacles), _try(replace(choices, torch=None)))
     relaxed = (
         replace(machine, driver=None),
@@ -235,19 +242,20 @@ def _impossible(choices: Choices, offers: tuple[tuple[Pick, Wheel], ...]) -> Imp
         replace(machine, python=None, driver=None),
     )
     for other in relaxed:
-        if other == machine:
-            continue
-        for pick, wheel in offers:
-            if not compat.wheel_obstacles(wheel, pick.torch, other) and _known(wheel, choices):
-                obstacles = compat.wheel_obstacles(wheel, pick.torch, machine)
-                nearest = _answer(choices, pick, "cuda", _why(pick, wheel, choices))
-                return ImpossibleError(_reasons(obstacles), nearest)
+        best = None if other == machine else _best(other, None)
+        if best:
+            pick, wheel = best
+            obstacles = compat.wheel_obstacles(wheel, pick.torch, machine)
+            nearest = _answer(choices, pick, "cuda", _why(pick, wheel, choices))
+            return ImpossibleError(_reasons(obstacles), nearest)
     return ImpossibleError(
-        _reasons(_fewest(offers, machine)), _try(replace(choices, accelerator="cpu"))
+        _reasons(_fewest(machine, None)), _try(replace(choices, accelerator="cpu"))
     )
 
 
-def _fewest(offers: tuple[tuple[Pick, Wheel], ...], machine: Machine) -> list[Obstacle]:
+@functools.lru_cache(maxsize=1024)
+def _fewest(machine: Machine, torch: str | None) -> list[Obstacle]:
+    offers = _offers(machine.platform, torch)
     every = [compat.wheel_obstacles(wheel, pick.torch, machine) for pick, wheel in offers]
     every = [obstacles for obstacles in every if obstacles]
     if every:
@@ -275,33 +283,32 @@ def _why(pick: Pick, wheel: Wheel, choices: Choices) -> tuple[Reason, ...]:
     values = {"cuda": wheel.cuda, "least": least, "driver": machine.driver or ""}
     key = "reason.driver" if machine.driver else "reason.driver-needed"
     reasons.append(Reason(key, values, "astral-sh/uv:crates/uv-torch/src/backend.rs@26a9dd4b"))
-    reasons += [] if choices.torch else _why_older(pick, choices)
+    reasons += () if choices.torch else _why_older(pick.torch, machine)
     if wheel.cuda == "13.2" and machine.driver and numbers(machine.driver) < (595,):
         reasons.append(Reason("note.nccl", {"driver": machine.driver}, "cuda_toolkits.csv"))
     return tuple(reasons)
 
 
-def _why_older(pick: Pick, choices: Choices) -> list[Reason]:
+@functools.lru_cache(maxsize=4096)
+def _why_older(torch: str, machine: Machine) -> tuple[Reason, ...]:
     """Say what keeps each wheel of the newest torch away: not verified, or it does not fit."""
-    rows = [
-        w
-        for w in table(Wheel)
-        if w.platform == choices.machine.platform and w.status != "unverified"
-    ]
+    rows = [w for w in table(Wheel) if w.platform == machine.platform and w.status != "unverified"]
     known = max(rows, key=lambda wheel: numbers(wheel.last)).last
     newest = table(Release)[-1].torch
-    if pick.torch == newest:
-        return []
+    if torch == newest:
+        return ()
     variants: dict[str, list[str]] = {}
-    for wheel in rows if pick.torch != known else ():
+    for wheel in rows if torch != known else ():
         if wheel.last == known:
-            for obstacle in compat.wheel_obstacles(wheel, known, choices.machine):
+            for obstacle in compat.wheel_obstacles(wheel, known, machine):
                 variants.setdefault(obstacle.kind, []).append(wheel.variant)
     reasons = [Reason("older.unverified", {"newest": newest}, "torch_wheels.csv")]
-    return (reasons if known != newest else []) + [
+    reasons = reasons if known != newest else []
+    reasons += [
         Reason(f"older.{kind}", {"newest": f"{known} {', '.join(names)}"}, "torch_wheels.csv")
         for kind, names in variants.items()
     ]
+    return tuple(reasons)
 
 
 def _jetson(choices: Choices) -> Answer:
