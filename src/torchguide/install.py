@@ -211,7 +211,7 @@ def _check_driver_serves(choices: Choices) -> None:
             key = "impossible.driver-before-gpu" if low else "impossible.driver-after-gpu"
             branch = str(low or high)
             values = {"driver": machine.driver, "branch": branch, "capability": capability}
-            other = replace(choices, machine=replace(machine, driver=f"{branch}.999"))
+            other = replace(choices, machine=replace(machine, driver=None))
             reason = Reason(key, values, "gpu_architectures.csv")
             raise ImpossibleError((reason,), _try(other))
 

@@ -134,7 +134,7 @@ def test_command_is_the_one_for_these_choices(choices, command):
 @pytest.mark.parametrize(
     ("choices", "reason", "nearest"),
     [
-        (choose(gpu="RTX 5090", driver="535.1"), "impossible.driver-before-gpu", "cu129"),
+        (choose(gpu="RTX 5090", driver="535.1"), "impossible.driver-before-gpu", "cu132"),
         (choose(gpu="GTX 1080", driver="590.44"), "impossible.driver-after-gpu", "cu126"),
         (choose(gpu="RTX 5090", torch="2.6"), "obstacle.architecture", "cu132"),
         (choose(gpu="A100", driver="440.33"), "obstacle.driver", "cu132"),
