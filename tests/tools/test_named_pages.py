@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_page_that_the_doctor_names_exists():
+    with (ROOT / "src/torchguide/data/findings.csv").open(encoding="utf8", newline="") as file:
+        pages = {row["page"] for row in csv.DictReader(file) if row["page"]}
+    assert pages
+    for page in pages:
+        assert (ROOT / "docs" / f"{page}.md").is_file(), page
