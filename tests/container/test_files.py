@@ -147,7 +147,7 @@ def test_no_password_or_token_is_built_in(steps):
 def test_everything_copied_is_there_and_let_through_to_the_build(steps):
     copied = {source for value in values(steps, "COPY") for source in value.split()[:-1]}
     assert all((FILES / source).is_file() for source in copied)
-    first, *let_through = (FILES / ".dockerignore").read_text().split("\n", 1)[1].split()
+    first, *let_through = (FILES / "Dockerfile.dockerignore").read_text().split("\n", 1)[1].split()
     assert first == "*"  # ./work may hold gigabytes
     assert set(let_through) == {f"!{source}" for source in copied}
 
