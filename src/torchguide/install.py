@@ -96,7 +96,7 @@ def accelerator_of(choices: Choices) -> str:
     if choices.accelerator != "auto":
         return choices.accelerator
     if choices.machine.platform.startswith("macos"):
-        return "mps"
+        return "mps" if choices.machine.platform == "macos_arm64" else "cpu"
     named = " ".join(choices.gpus).lower()
     if choices.machine.driver or choices.machine.capabilities or "nvidia" in named:
         return "cuda"
@@ -133,7 +133,7 @@ def _check_accelerator(choices: Choices, accelerator: str) -> None:
         "rocm": platform == "linux_x86_64",
         "xpu": platform in ("linux_x86_64", "windows"),
     }[accelerator]
-    if not possible and not (accelerator == "mps" and choices.accelerator == "auto"):
+    if not possible:
         nearest = recommend(replace(choices, accelerator="cpu"))
         reason = Reason("impossible.accelerator", {"accelerator": accelerator, "os": platform})
         raise ImpossibleError((reason,), nearest)

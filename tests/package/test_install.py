@@ -268,6 +268,13 @@ def test_wheel_that_does_not_run_is_a_problem_for_the_doctor(platform):
     assert judged > 1000
 
 
+def test_an_intel_mac_is_checked_on_its_cpu():
+    answer = recommend(choose("macos_x86_64"))
+    assert "mps" not in answer.check
+    assert answer.reasons[0].key == "reason.cpu"
+    assert "device='mps'" in recommend(choose("macos_arm64")).check
+
+
 def test_every_manager_and_mirror_gives_a_command_or_a_reason():
     for manager, mirror, platform in itertools.product(
         MANAGERS, mirrors(), ("linux_x86_64", "linux_aarch64", "windows", "macos_arm64")
