@@ -58,7 +58,7 @@ def test_the_two_commands_are_one_line_each(session):
 
 def test_ci_runs_the_test_command_of_the_readme():
     command = next(block for block in blocks(EN) if block.endswith("nox -s tests\n"))
-    assert command in (ROOT / ".ci" / "run").read_text("utf8")
+    assert command.strip() in (ROOT / ".ci" / "run").read_text("utf8")
 
 
 def test_sessions_named_in_the_readmes_workflows_and_ci_exist():
