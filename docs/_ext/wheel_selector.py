@@ -8,6 +8,8 @@ and the page works from a file, too; `_static/wheel_selector.js` only looks them
 from __future__ import annotations
 
 import json
+import multiprocessing
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,6 +125,22 @@ def answers_of(builder: Builder) -> Diagram:
     return diagram(Path(builder.confdir, builder.config.guide_execution_cache))
 
 
+def begin_answers(app: Sphinx) -> None:
+    """Compute missing answers on a core that the start of the build leaves idle.
+
+    Both languages then find them in the cache. Where processes cannot be forked, the first page
+    that needs the answers computes them.
+    """
+    if "fork" in multiprocessing.get_all_start_methods():
+        cache = Path(app.confdir, app.config.guide_execution_cache)
+        process = multiprocessing.get_context("fork").Process(target=diagram, args=(cache,))
+        with warnings.catch_warnings():
+            # Python 3.12 warns of threads, here those of a numerical library, which are idle
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
+        app.connect("env-updated", lambda _app, _env: process.join())
+
+
 def add_answers(
     app: Sphinx, _page: str, _template: str, _context: object, doctree: nodes.document | None
 ) -> None:
@@ -158,5 +176,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the directive."""
     app.add_directive("wheel-selector", WheelSelector)
     app.add_node(wheel_selector, html=(visit, depart))
+    app.connect("builder-inited", begin_answers, priority=150)  # the gallery begins at 200
     app.connect("html-page-context", add_answers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 from pathlib import Path
 
 import pytest
@@ -210,3 +212,21 @@ def test_a_usual_machine_that_does_not_exist_fails_the_build(monkeypatch):
     row = ("linux", "GeForce GTX 1080", "595.45.04", "pip", "")
     with pytest.raises(wheel_selector.ExtensionError, match="no usual machine"):
         wheel_selector._row(row)
+
+
+@pytest.mark.usefixtures("few")
+def test_the_answers_are_there_before_a_page_is_written(tmp_path, make_site, monkeypatch):
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("processes cannot be forked on this system; pages compute the answers")
+    here = os.getpid()
+    computed = []
+
+    def diagram(cache):
+        if os.getpid() == here:
+            computed.append([path.name for path in cache.glob("wheel-answers-*.json")])
+        return wheel_answers.diagram(cache)
+
+    monkeypatch.setattr(wheel_selector, "diagram", diagram)
+    make_site(tmp_path, {"index.md": PAGE}, CONF)
+    assert computed  # each time this process wanted them, the forked one had kept them
+    assert all(len(names) == 1 for names in computed)
