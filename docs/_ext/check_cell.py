@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import sys
+from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import packages_distributions
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,6 +111,9 @@ def _installed() -> Mapping[str, list[str]]:
 
 def _distribution(module: str) -> str:
     """Name the distribution that holds a module; most bear its name."""
+    with suppress(PackageNotFoundError):
+        distribution(module)
+        return module  # without a look at all that is installed, which takes a second
     names = _installed().get(module, [])
     return module if module in names or not names else min(names)
 
