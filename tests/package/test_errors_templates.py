@@ -13,6 +13,7 @@ from torchguide.errors.templates import (
     fields,
     javascript_pattern,
     python_pattern,
+    readable,
     words,
 )
 
@@ -125,3 +126,27 @@ def test_no_text_crashes_the_explainer(text, template):
 
 def test_fields_tell_their_types():
     assert fields("{a:int} of {b:size}") == {"a": "int", "b": "size"}
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("({a:int}x{b:int} and {=a})", "(…x… and …)"),
+        ("a {*}{b:text} {**} end {c:word}", "a … end …"),
+        ("{is|has} used{?.} {or greater |}{{x}}", "is used. or greater {x}"),
+    ],
+)
+def test_a_readable_message_has_dots_for_what_varies(template, text):
+    assert readable(template) == text
+
+
+def test_every_readable_message_is_matched_where_it_names_no_facts():
+    plain = [template for template in PATTERNS if "…" not in readable(template)]
+    assert len(plain) > len(PATTERNS) / 3
+    for template in plain:
+        assert matches(template, readable(template).replace('"', "'").replace("`", "'")) is not None
+
+
+def test_a_wrong_template_is_not_readable():
+    with pytest.raises(TemplateError):
+        readable("{x")

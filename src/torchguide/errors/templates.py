@@ -18,7 +18,15 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["TYPES", "TemplateError", "fields", "javascript_pattern", "python_pattern", "words"]
+__all__ = [
+    "TYPES",
+    "TemplateError",
+    "fields",
+    "javascript_pattern",
+    "python_pattern",
+    "readable",
+    "words",
+]
 
 TYPES = {
     "int": r"\d{1,20}",
@@ -120,3 +128,18 @@ def words(template: str) -> list[str]:
     """Give the words that a text must contain for the template to match, longest first."""
     bare = plain_quotes(_BRACES.sub(" ", template))
     return sorted((word for word in bare.split() if len(word) > 2), key=len, reverse=True)
+
+
+def readable(template: str) -> str:
+    """Give the message for people: … for each fact and gap, the first of several texts."""
+
+    def shown(token: re.Match[str]) -> str:
+        if token[0] in ("{{", "}}"):
+            return token[0][0]
+        inner = token[1]
+        if inner.startswith("?"):
+            return inner[1:]
+        return inner.split("|")[0] if "|" in inner else "…"
+
+    fields(template)  # refuses what is no template
+    return re.sub(r"…(?: ?…)+", "…", _TOKEN.sub(shown, template)).strip()
