@@ -55,6 +55,7 @@ extensions = [
     "static_math",
     "math_font",
     "wheel_selector",
+    "error_entries",
     "downloads",
 ]
 exclude_patterns = [
