@@ -128,7 +128,11 @@ def _merged(old: str, template: Template, domain: str) -> str:
         if domain != UI_DOMAIN:  # prose: a brace or a percent sign is no format
             message.flags -= {"python-format", "python-brace-format"}
     file = io.BytesIO()
-    write_po(file, catalog, width=0, omit_header=True, no_location=True, ignore_obsolete=True)
+    write_po(
+        file, catalog, width=0, omit_header=True, no_location=True, ignore_obsolete=True,
+        # pages keep the order of reading; templates have none that stays
+        sort_output=domain == UI_DOMAIN,
+    )  # fmt: skip
     return HEADER + file.getvalue().decode().strip() + "\n"
 
 
