@@ -112,8 +112,12 @@ def no_driver(s: Snapshot) -> Iterator[Finding]:
     """Find a CUDA build that sees no driver: none installed, or none let into a container."""
     sign = s.has_sign("no-driver")
     boxed = s.has_sign("container")
+    lost = s.has_sign("container-lost")
     if boxed and not s.cuda_available:
         yield Finding("container-no-gpu", "error", (quoted(boxed),), _CONTAINER)
+    elif lost and not s.cuda_available:
+        again = ("docker restart CONTAINER", *_CONTAINER[:1])
+        yield Finding("container-no-gpu", "error", (quoted(lost),), again)
     if s.cuda_available or s.system == "macos" or s.jetson or s.torch_cuda in ("rocm", "xpu"):
         return
     nothing = not s.driver and not s.gpus and {"driver", "gpus"} & s.absent

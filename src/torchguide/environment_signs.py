@@ -11,7 +11,7 @@ __all__ = ["signs_in"]
 # id, a piece of text that is looked for first (most patterns are never compiled), then the
 # pattern, whose groups become the sign's values
 _PATTERNS: tuple[tuple[str, str, str], ...] = (
-    ("nvml-mismatch", "version mismatch", r"Driver/library version mismatch"),
+    ("nvml-mismatch", "version mismatch", r"[Dd]river/library version mismatch"),
     (
         "nvml-mismatch",
         "unsupported display",
@@ -19,6 +19,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ),
     ("no-driver", "Found no NVIDIA", r"Found no NVIDIA driver on your system"),
     ("no-driver", "communicate with", r"couldn'?t communicate with the NVIDIA driver"),
+    ("no-driver", "driver not loaded", r"nvml error: driver not loaded"),
     ("no-driver", "nvidia-smi", r"nvidia-smi['\"]?:? (?:command )?not found"),
     (
         "no-driver",
@@ -37,6 +38,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ),
     ("driver-old", "forward comp", r"forward compatibility was attempted on non[- ]supported HW"),
     ("driver-old", "unsatisfied", r"unsatisfied condition: cuda ?>= ?(\d+\.\d+)"),
+    ("driver-old", "was built for NVIDIA", r"This container was built for NVIDIA Driver Release"),
     ("no-kernel", "no kernel image", r"no kernel image is available"),
     ("arch-warning", "capability sm_", r"(\S.{0,80}?) with CUDA capability sm_(\d+) is not comp"),
     (
@@ -86,8 +88,12 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         r"could not select device driver .{0,40}capabilities: \[\[gpu",
     ),
     ("container", "NVIDIA Driver was not", r"The NVIDIA Driver was not detected"),
-    ("container", "nvidia-container-cli", r"nvidia-container-cli: (?!requirement error)"),
-    ("container", "initialize NVML", r"Failed to initialize NVML: Unknown Error"),
+    (
+        "container",
+        "nvidia-container-cli",
+        r"nvidia-container-cli: (?!requirement error|.*(?:version mismatch|driver not loaded))",
+    ),
+    ("container-lost", "initialize NVML", r"Failed to initialize NVML: Unknown Error"),
     ("container", "runtime", r"unknown or invalid runtime name: nvidia"),
     ("container", "runtime", r"[Uu]nknown runtime specified nvidia"),
     ("nvml-init", "initialize NVML", r"Can'?t initialize NVML"),
@@ -137,6 +143,8 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("torch-broken", "undefined symbol", r"libtorch(?:_\w+)?\.so: undefined symbol"),
     ("torch-broken", "[WinError 12", r"\[WinError 12[67]\].*torch.lib"),
     ("paging-file", "WinError 1455", r"\[WinError 1455\]"),
+    ("paging-file", "paging file", r"The paging file is too small"),
+    ("paging-file", "页面文件太小", r"页面文件太小"),
     ("torch-broken", "Error loading", r"Error loading \S*torch\\lib\\"),
     ("torch-shadowed", "module 'torch'", r"module 'torch' has no attribute '\w+'"),
     ("glibc", "GLIBC_", r"version [`']GLIBC_(\d+\.\d+)'? not found"),
