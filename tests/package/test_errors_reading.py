@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -115,6 +116,13 @@ DECIDING = {
             "Traceback (most recent call last):\nIndexError: Target 7 is out of bounds."
         ),
         "target-out-of-bounds",
+    ),
+    "the last of a chain that is written in one line": (
+        json.dumps(
+            f"Traceback (most recent call last):\n  File a\n{SHAPE}\n\nDuring handling of the above "
+            "exception, another exception occurred:\n\nTraceback\nKeyError: 'label'"
+        ),
+        "neg-user-data",
     ),
     "a wrapper that the catalogue does not know": (
         (
@@ -237,3 +245,10 @@ def test_what_is_not_in_the_catalogue_is_not_answered(text):
 def test_an_answer_before_an_unknown_end_is_less_sure():
     assert best(SHAPE).confidence == "certain"
     assert best(f"{SHAPE}\n\nmylib.core.StepError: step 3 failed").confidence == "likely"
+
+
+@pytest.mark.parametrize("end", ["!", ":x", ".", " "])
+def test_a_long_word_of_exception_names_is_read_at_once(end):
+    begin = time.process_time()
+    explain(" " + "Error" * 20_000 + end)
+    assert time.process_time() - begin < 2  # it was minutes with unbounded names

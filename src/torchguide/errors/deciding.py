@@ -13,7 +13,7 @@ __all__ = ["deciding_exception"]
 # `RuntimeError: …` at the beginning of a line, or after a word such as 报错：
 _EXCEPTION = re.compile(
     r"(?:^|[\s:|>(\u3000-\u9fff])"
-    r"(?P<name>(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Timeout)\w*)"
+    r"(?P<name>(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Interrupt|Timeout)\w{0,80})"
     r"(?P<rest>:(?= |$).*|$)",
     re.ASCII,
 )

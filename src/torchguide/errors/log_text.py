@@ -38,7 +38,7 @@ _BOX = re.compile(r"[\u2500-\u257f❱]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
 _SPACES = re.compile(r"\s+")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-_ONE_LINE = re.compile(r"\\r?\\n")
+_ONE_LINE = re.compile(r"(?:\\{1,2}r)?\\{1,2}n")  # in JSON of JSON the backslash is doubled
 
 
 class Log(NamedTuple):
