@@ -78,11 +78,21 @@ def _lexer(code: str) -> str:
     return "python"
 
 
+def _versions(torch: str) -> str:
+    """Write `1.8-`, `-1.7`, `1.7-1.13` or `any` with signs that need no translation."""
+    first, _dash, last = torch.partition("-")
+    if torch == "any":
+        return ""
+    if first and last:
+        return f"torch {first}" if first == last else f"torch {first}–{last}"
+    return f"torch ≥ {first}" if first else f"torch ≤ {last}"
+
+
 def _wordings(entry: Entry) -> str:
     """List the messages that are known, folded, in HTML."""
     rows = []
     for pattern in entry.patterns:
-        versions = "" if pattern.torch == "any" else f" <span>torch {pattern.torch}</span>"
+        versions = f" <span>{_versions(pattern.torch)}</span>"
         rows.append(f"<li><code>{html.escape(readable(pattern.match))}</code>{versions}</li>")
     said = _("Known wordings: {count}").format(count=len(rows))
     return f"<details><summary>{said}</summary><ul>{''.join(rows)}</ul></details>"

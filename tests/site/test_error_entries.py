@@ -61,6 +61,8 @@ def test_the_known_wordings_are_folded_and_readable(build):
     soup, _ = build()
     wordings = [each.get_text() for each in soup.select(".error-entry details code")]
     assert "mat1 and mat2 shapes cannot be multiplied (…x… and …x…" in wordings
+    versions = {each.get_text() for each in soup.select(".error-entry details span")}
+    assert {"", "torch ≥ 1.8", "torch ≤ 1.7", "torch 1.7", "torch 1.7–1.13"} <= versions
     assert len(wordings) == len(load().entry("matmul-shape").patterns)
 
 
