@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
+import sysconfig
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +61,7 @@ class PageClient(NotebookClient):
         self.at = cell_index
         done = await super().async_execute_cell(cell, cell_index, *args, **kwargs)
         join_streams(cell)
+        shorten_paths(cell)
         if EXPECTED in cell.metadata.get("tags", []) and not _raised(cell):
             raise CellExecutionError(
                 "", "NoError", f"the cell is tagged {EXPECTED} and raised nothing"
@@ -78,6 +82,24 @@ def join_streams(cell: NotebookNode) -> None:
             if first is not output:
                 first.text += output.text
                 cell.outputs.remove(output)
+
+
+def _library_folders() -> tuple[str, ...]:
+    package = find_spec("torchguide")
+    folders = [str(Path(package.origin).parents[1])] if package and package.origin else []
+    # the folder of the packages may lie in that of the standard library
+    folders += [sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")]
+    return tuple(f"{folder}{os.sep}" for folder in folders)
+
+
+def shorten_paths(cell: NotebookNode) -> None:
+    """Name the files in tracebacks from their package on: where the site is built says nothing."""
+    for output in cell.get("outputs", ()):
+        for folder in _library_folders():
+            if output.output_type == "error":
+                output.traceback = [part.replace(folder, "") for part in output.traceback]
+            elif output.output_type == "stream":
+                output.text = output.text.replace(folder, "")
 
 
 def execute_page(path: Path, text: str, notebook: NotebookNode, timeout: int) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -88,6 +89,26 @@ def test_what_is_printed_in_parts_is_shown_as_printed(tmp_path):
     shown = re.sub("<[^>]*>", "", project.html("one"))
     assert "x y\n\nz\n" in shown
     assert "!\n!\n!\n!\n" in shown
+
+
+def test_a_traceback_does_not_say_where_the_site_is_built(tmp_path):
+    project = Project(tmp_path)
+    project.index("one")
+    program = """\
+        :tags: [raises-exception]
+        import json
+        import traceback
+        try:
+            json.loads("{")
+        except ValueError:
+            print(traceback.format_exc())
+        json.loads("[")"""
+    project.page("one", textwrap.dedent(program))
+    result = project.build()
+    assert result.code == 0, result.log
+    html = project.html("one")
+    assert html.count("json/decoder.py") >= 2
+    assert json.__file__.removesuffix("/json/__init__.py") not in html
 
 
 def test_all_failures_are_reported_and_none_is_stored(tmp_path):
