@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from torchguide import checks as checks
     from torchguide import compat as compat
     from torchguide import devices as devices
     from torchguide import doctor as doctor
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "__version__",
+    "checks",
     "compat",
     "devices",
     "doctor",

@@ -47,13 +47,16 @@ def _rows(name: str) -> dict[str, dict[str, str]]:
 class Texts:
     """The messages and the findings' texts in one language."""
 
-    def __init__(self, language: str) -> None:
-        """Read the texts; an unknown language is an error of the program."""
+    def __init__(self, language: str, findings: str = "findings.csv") -> None:
+        """Read the texts, those of findings from their own file.
+
+        An unknown language is an error of the program.
+        """
         if language not in LANGUAGES:
             raise ValueError(f"language is {language!r}; expected one of {LANGUAGES}")
         self.language = language
         self._messages = _rows("messages.csv")
-        self._findings = _rows("findings.csv")
+        self._findings = _rows(findings)
 
     def say(self, key: str, **values: object) -> str:
         """Give a message with its placeholders filled."""
@@ -80,3 +83,7 @@ class Texts:
     def page(self, finding: str) -> str:
         """Name the page that explains a finding, without language and suffix."""
         return self._findings[finding]["page"]
+
+    def severity(self, finding: str) -> str:
+        """Give a finding's severity, where its file has one."""
+        return self._findings[finding]["severity"]
