@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +19,15 @@ if TYPE_CHECKING:
     from torchguide.environment import Snapshot
     from torchguide.findings import Finding
 
-__all__ = ["add_arguments", "redacted", "report", "run"]
+__all__ = ["add_arguments", "run"]
 
 _EXIT = {"ok": 0, "problem": 1, "unknown": 0}
+_ENDING = "exit status: 0 no problem was found, 1 a problem was found, 2 the input cannot be used"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
+    parser.epilog = _ENDING
     parser.add_argument(
         "--from",
         dest="source",
@@ -35,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print JSON")
-    output.add_argument("--report", action="store_true", help="print a block to paste in an issue")
+    output.add_argument(
+        "--report", action="store_true", help="print Markdown for an issue, without names"
+    )
     parser.add_argument(
         "--timeout", type=float, default=60.0, metavar="SECONDS", help="limit for loading torch"
     )
@@ -58,7 +61,9 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         sys.stdout.write(json.dumps(as_json(diagnosis, texts), ensure_ascii=False, indent=2) + "\n")
     elif options.report:
-        sys.stdout.write(report(diagnosis, texts))
+        from torchguide.cli_report import report  # noqa: PLC0415 -- only a report needs it
+
+        sys.stdout.write(report(diagnosis, texts, verdict_line(diagnosis, texts)))
     else:
         sys.stdout.write(_human(diagnosis, texts, Style(sys.stdout)))
     return _EXIT[diagnosis.verdict]
@@ -153,48 +158,3 @@ def _human(diagnosis: Diagnosis, texts: Texts, style: Style) -> str:
             lines += [f"    {style.paint(command, bold=True)}" for command in finding.fix]
         lines.append(f"  {texts.label('ui.page', texts.page(finding.id))}")
     return "\n".join(lines) + "\n"
-
-
-_HOMES = re.compile(r"(/home/|/Users/|[A-Za-z]:\\Users\\)[^/\\\s:'\"]+")
-_PROMPT = re.compile(r"\b[\w.-]+@[\w.-]+(?=[:\s~$#]|$)")
-_OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
-_ADDRESS = re.compile(rf"(?<![\w.])(?:{_OCTET}\.){{3}}{_OCTET}\b(?=[:/\s,]|$)")
-_UUID = re.compile(r"\b(?:GPU|MIG)-[0-9a-f]{8}[\w-]*")
-
-
-def redacted(text: str, private: tuple[str, ...] = ()) -> str:
-    """Replace home folders, users, hosts and addresses; `private` are further words to hide."""
-    text = _HOMES.sub(lambda match: f"{match.group(1)}<user>", text)
-    text = _UUID.sub("<uuid>", _ADDRESS.sub("<address>", _PROMPT.sub("<user>@<host>", text)))
-    for word in private:
-        if len(word) > 2:
-            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", "<private>", text)
-    return text
-
-
-def _private() -> tuple[str, ...]:
-    import getpass  # noqa: PLC0415 -- only a report needs them
-    import platform  # noqa: PLC0415
-
-    names = [platform.node(), platform.node().partition(".")[0], str(Path.home())]
-    try:
-        names.append(getpass.getuser())
-    except (OSError, KeyError, ImportError):
-        names.append("")  # an account without a name
-    common = {"root", "user", "admin", "localhost", "torch", "python", "nvidia", "cuda", ""}
-    return tuple(name for name in names if name not in common and name not in ("/", "/root"))
-
-
-def report(diagnosis: Diagnosis, texts: Texts) -> str:
-    """Give a short block for an issue: the verdict, the facts, the findings; nothing personal."""
-    lines = ["```text", verdict_line(diagnosis, texts)]
-    lines += [
-        f"{name}: {', '.join(value) if isinstance(value, list) else value}"
-        for name, value in diagnosis.snapshot.facts().items()
-        if value not in (None, [])
-    ]
-    for finding in diagnosis.findings:
-        lines.append(f"{finding.severity}: {finding.id}")
-        lines += [f"  {entry}" for entry in finding.evidence]
-    lines.append("```")
-    return redacted("\n".join(lines), _private()) + "\n"

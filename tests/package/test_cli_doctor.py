@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from torchguide.cli_doctor import redacted
+from torchguide.cli_report import report, settings
+from torchguide.collect import collect
+from torchguide.doctor import diagnose
+from torchguide.environment import Device, Package, Snapshot
+from torchguide.environment_text import parse
+from torchguide.probes import Completed, Probes
+from torchguide.texts import Texts
 
 SOURCE = Path(__file__).parents[2] / "src"
 REPORT = """PyTorch version: 2.0.1
@@ -181,29 +187,85 @@ def test_report_is_short_and_holds_nothing_personal():
     )
     done = torchguide("doctor", "--report", "--from", "-", text=text)
     out = done.stdout.decode()
-    assert out.startswith("```text\nProblem: ")
+    assert done.returncode == 1
+    assert re.match(r"### Environment, by torchguide doctor \S+\n\n<!-- .* -->\n\n```text\n", out)
     assert out.endswith("```\n")
-    assert "cpu-only-wheel" in out
-    assert len(out.splitlines()) < 25
+    assert out.count("```") == 2
+    assert "error cpu-only-wheel: The installed torch is a CPU-only build" in out
+    assert len(out.splitlines()) < 35
     for private in ("alice", "workstation-7", "192.168"):
         assert private not in out
 
 
-@pytest.mark.parametrize(
-    ("text", "clean"),
-    [
-        ("/home/alice/x", "/home/<user>/x"),
-        ("/Users/bob smith", "/Users/<user> smith"),
-        (r"C:\Users\Carol\venv", r"C:\Users\<user>\venv"),
-        ("alice@host-1:~$ ls", "<user>@<host>:~$ ls"),
-        ("GPU 0: A100 (UUID: GPU-12345678-aaaa)", "GPU 0: A100 (UUID: <uuid>)"),
-        ("10.0.0.17:8080", "<address>:8080"),
-        ("driver 535.104.05 and 580.65.06.01", "driver 535.104.05 and 580.65.06.01"),
-        ("node build-box-9 died", "node <private> died"),
-    ],
+def test_report_is_titled_in_the_readers_language_with_labels_that_others_know():
+    done = torchguide("doctor", "--report", "--from", "-", "--lang", "zh", text=REPORT)
+    out = done.stdout.decode()
+    assert out.startswith("### 运行环境（torchguide doctor ")
+    assert "PyTorch version: 2.0.1" in out
+
+
+SNAPSHOT = Snapshot(
+    torch="2.14.1+cu130",
+    torch_cuda="13.0",
+    cuda_available=True,
+    driver="580.95.05",
+    gpus=(Device("NVIDIA A100-SXM4-80GB"), Device("NVIDIA A100-SXM4-80GB")),
+    python="3.12.3",
+    os="Ubuntu 24.04.3 LTS",
+    pip_packages={"torchvision": Package("0.28.0"), "nvidia-cublas": Package("12.1.3.1")},
 )
-def test_redaction_hides_people_and_machines_only(text, clean):
-    assert redacted(text, ("build-box-9",)) == clean
+
+
+def test_the_doctor_reads_its_own_report_and_says_the_same():
+    first = diagnose(SNAPSHOT)
+    again = diagnose(parse(report(first, Texts("en"), "Problem")))
+    assert again.snapshot.facts() == first.snapshot.facts()
+    found = [[finding.id for finding in each.findings] for each in (first, again)]
+    assert found[0] == found[1] == ["torchvision-mismatch"]
+
+
+def test_settings_are_chosen_by_name_and_their_secrets_hidden(monkeypatch):
+    chosen = settings(
+        {"OMP_NUM_THREADS": "4", "HOME": "/home/alice", "AWS_SECRET": "x", "RANK": "0"}
+    )
+    assert chosen == {"OMP_NUM_THREADS": "4", "RANK": "0"}
+    monkeypatch.setenv("TORCH_HUB_TOKEN", "abc-def-ghi")
+    monkeypatch.setenv("MASTER_ADDR", "gpu01.example.org")
+    machine = diagnose(Snapshot(source="machine", torch="2.13.0"))
+    shown = report(machine, Texts("en"), "verdict")
+    assert "TORCH_HUB_TOKEN=<hidden>\n" in shown
+    assert "MASTER_ADDR=<host>\n" in shown
+    pasted = diagnose(Snapshot(source="text", torch="2.13.0"))
+    assert "MASTER_ADDR" not in report(pasted, Texts("en"), "verdict")
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        Completed(1, err="OSError: libtorch_cuda.so: cannot open shared object file"),
+        Completed(-11, err=""),
+        Completed(None, err="timeout"),
+    ],
+    ids=["raises", "crashes", "hangs"],
+)
+def test_report_is_written_where_torch_is_broken(done):
+    class Broken(Probes):
+        def load_torch(self, folder, timeout):  # noqa: ARG002 -- as the real one
+            return done
+
+        def torch_folder(self):
+            return "/opt/venv/torch"
+
+    diagnosis = diagnose(collect(Broken()))
+    shown = report(diagnosis, Texts("en"), "verdict")
+    assert diagnosis.verdict == "problem"
+    assert re.search(r"^torch does not load: \S", shown, re.MULTILINE)
+    assert "error torch-broken: " in shown
+
+
+def test_help_says_what_the_exit_status_means():
+    shown = torchguide("doctor", "--help").stdout.decode()
+    assert "exit status: 0 no problem was found" in " ".join(shown.split())
 
 
 def test_install_prints_the_command_first_with_reason_source_and_check():
