@@ -1,239 +1,25 @@
-"""Draw tensors as they lie in memory.
+"""Draw tensors, broadcasting and the graph of autograd from the real objects.
 
-The drawings are made from real tensors, never by hand. Their text consists of
-symbols, shapes and names of torch's interface, so that they read alike in every
-language. Each letter is an outline in the units of the drawing: it grows and shrinks
-with its box and cannot leave it, whatever the size of the figure. A drawing brings
-its own background, so that it reads on a dark page too, and what it marks by colour
-it also marks by a thick frame and a label.
+The drawings are made from real tensors, never by hand. Their text consists of symbols, shapes
+and names of torch's interface, so that they read alike in every language. They can be saved as
+SVG, fit a phone's screen, bring their own background for dark pages, and mark nothing by colour
+alone. A new figure's label (`ax.figure.get_label()`) says in one line what is drawn.
+
+Needs matplotlib; torch itself brings networkx, which lays out graphs.
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
-from typing import TYPE_CHECKING
+from torchguide.figures_broadcast import draw_broadcast
+from torchguide.figures_graph import draw_graph
+from torchguide.figures_panels import draw_panels
+from torchguide.figures_storage import draw_shared_storage, draw_storage, storage_cells
 
-import matplotlib.pyplot as plt
-import torch
-from matplotlib.font_manager import FontProperties
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.textpath import TextPath
-from matplotlib.transforms import Affine2D
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from matplotlib.axes import Axes
-
-__all__ = ["draw_shared_storage", "draw_storage", "storage_cells"]
-
-MOST_CELLS = 64  # more cannot be read on a phone
-WIDTH = 4.8  # inches; scaled down to a phone's screen, the letters stay legible
-
-BACKGROUND = "#ffffff"
-INK = "#1a1a1a"
-FAINT = "#595959"  # contrast 7:1 on the background
-USED = "#0072b2"  # of Okabe and Ito's palette for all kinds of colour vision; 5:1 under white
-UNUSED = "#f0f0f0"
-
-FONT = FontProperties(family="DejaVu Sans")  # comes with matplotlib, on every system
-MARGIN = 0.25  # this and the following in widths of a cell
-LINE = 0.55  # height of a line of text
-NUMBER = 0.4  # height of the row of numbers under the cells
-GAP = 0.45  # between the drawings of two views
-
-
-def storage_cells(tensor: torch.Tensor) -> dict[int, list[tuple[int, ...]]]:
-    """Map each storage cell that a tensor uses to the indices of the elements in it.
-
-    A cell is as wide as an element of the tensor's dtype, and cells are counted from
-    the start of the storage. An expanded tensor has several elements in one cell.
-
-    Raises:
-        ValueError: If the tensor is not laid out by strides (a sparse one, for example).
-    """
-    if tensor.layout is not torch.strided:
-        raise ValueError(
-            f"a tensor with the layout {tensor.layout} has no strides; it can't be drawn"
-        )
-    cells: dict[int, list[tuple[int, ...]]] = {}
-    for index in itertools.product(*map(range, tensor.shape)):
-        steps = (i * stride for i, stride in zip(index, tensor.stride(), strict=True))
-        cells.setdefault(int(tensor.storage_offset()) + sum(steps), []).append(index)
-    return cells
-
-
-def draw_storage(
-    tensor: torch.Tensor, *, name: str = "x", columns: int = 8, ax: Axes | None = None
-) -> Axes:
-    """Draw the storage of a tensor, with the cells that the tensor uses marked.
-
-    A used cell shows its value and, above it, the index of the element that lies there,
-    or ``×3`` if three elements do. The number under a cell counts from the start of the
-    storage. Shape, strides and storage offset stand above the cells.
-
-    Args:
-        tensor: A tensor on any device, of any shape, with at most 64 cells of storage.
-        name: What to call the tensor.
-        columns: Cells in a row; a longer storage goes on in the next row.
-        ax: Where to draw; a new figure if not given.
-
-    Raises:
-        ValueError: If the tensor has no storage with values, or too large a one.
-    """
-    return draw_shared_storage({name: tensor}, columns=columns, ax=ax)
-
-
-def draw_shared_storage(
-    views: Mapping[str, torch.Tensor], *, columns: int = 8, ax: Axes | None = None
-) -> Axes:
-    """Draw several views of one storage below each other, each with the cells it uses.
-
-    Args:
-        views: The tensors by their names, in the order to draw them; see `draw_storage`.
-        columns: Cells in a row; a longer storage goes on in the next row.
-        ax: Where to draw; a new figure if not given.
-
-    Raises:
-        ValueError: If there is no view, two do not share their storage, or one cannot
-            be drawn.
-    """
-    if not views or columns < 1:
-        raise ValueError("a drawing needs at least one view and one column")
-    first = next(iter(views.values()))
-    for name, view in views.items():
-        _check_drawable(name, view)
-        if view.untyped_storage().data_ptr() != first.untyped_storage().data_ptr():
-            raise ValueError(
-                f"{name!r} does not share its storage with {next(iter(views))!r}; draw it on its own"
-            )
-    columns = min(columns, max(len(_storage_values(view)) for view in views.values()))
-    width = float(max(columns, 6))  # the line of shape and strides needs some room
-    height = sum(_height(view, columns) for view in views.values()) + GAP * (len(views) - 1)
-    if ax is None:
-        size = (WIDTH, WIDTH * (height + 2 * MARGIN) / (width + 2 * MARGIN))
-        title = "; ".join(f"{name}: {_layout(view)}" for name, view in views.items())
-        ax = plt.figure(figsize=size, facecolor=BACKGROUND).add_axes((0, 0, 1, 1))
-        ax.figure.set_label(title)
-    ax.set(xlim=(-MARGIN, width + MARGIN), ylim=(-height - MARGIN, MARGIN), aspect="equal")
-    ax.set_axis_off()
-    _box(ax, (-MARGIN, -height - MARGIN), (width + 2 * MARGIN, height + 2 * MARGIN), BACKGROUND)
-    top = 0.0
-    for name, view in views.items():
-        _draw_view(ax, name, view, top=top, width=width, columns=columns)
-        top -= _height(view, columns) + GAP
-    return ax
-
-
-def _check_drawable(name: str, tensor: torch.Tensor) -> None:
-    """Raise a ValueError for a tensor whose storage can't be drawn."""
-    storage_cells(tensor)
-    if tensor.is_meta:
-        raise ValueError(f"{name!r} is on the meta device and has no values to draw")
-    cells = tensor.untyped_storage().nbytes() // tensor.element_size()
-    if not 0 < cells <= MOST_CELLS:
-        raise ValueError(
-            f"the storage of {name!r} has {cells} cells; draw one of 1 to {MOST_CELLS}"
-        )
-
-
-def _storage_values(tensor: torch.Tensor) -> list[bool | int | float | complex]:
-    """Read all cells of a tensor's storage, used or not."""
-    count = tensor.untyped_storage().nbytes() // tensor.element_size()
-    values: list[bool | int | float | complex] = (
-        tensor.detach().as_strided((count,), (1,), 0).tolist()
-    )
-    return values
-
-
-def _layout(tensor: torch.Tensor) -> str:
-    """Write shape, strides and storage offset in one line."""
-    shape, stride, offset = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
-    return f"shape {shape}, stride {stride}, storage_offset {offset}"
-
-
-def _height(tensor: torch.Tensor, columns: int) -> float:
-    """Compute how high the drawing of one view is."""
-    rows = -(-len(_storage_values(tensor)) // columns)
-    return 2 * LINE + rows * (1 + NUMBER)
-
-
-def _draw_view(  # noqa: PLR0913 - where to draw takes four numbers
-    ax: Axes, name: str, view: torch.Tensor, *, top: float, width: float, columns: int
-) -> None:
-    """Draw one view from `top` downwards."""
-    _write(ax, {(0.0, top - LINE / 2): name}, width, INK, size=0.42, left=True)
-    _write(ax, {(0.0, top - LINE * 3 / 2): _layout(view)}, width, INK, size=0.36, left=True)
-    used = storage_cells(view)
-    values: dict[tuple[float, float], str] = {}
-    indices: dict[tuple[float, float], str] = {}
-    numbers: dict[tuple[float, float], str] = {}
-    unused: dict[tuple[float, float], str] = {}
-    for number, value in enumerate(_storage_values(view)):
-        row, column = divmod(number, columns)
-        x, y = column + 0.5, top - 2 * LINE - row * (1 + NUMBER) - 0.5
-        text = f"{value:.3g}" if isinstance(value, float | complex) else str(value)
-        (values if number in used else unused)[x, y - 0.1] = text
-        numbers[x, y - 0.5 - NUMBER / 2] = str(number)
-        if number in used:
-            elements = used[number]
-            index = ",".join(map(str, elements[0])) if len(elements) == 1 else f"×{len(elements)}"
-            indices[x, y + 0.28] = index
-        colour, edge, line = (USED, INK, 1.8) if number in used else (UNUSED, FAINT, 0.6)
-        box = _box(ax, (x - 0.5, y - 0.5), (1, 1), colour, edge=edge, line=line)
-        box.set_gid(f"{name}:{'used' if number in used else 'unused'}:{number}")
-    _write(ax, {**values, **unused}, 0.84, INK, size=0.4, colours=dict.fromkeys(values, BACKGROUND))
-    _write(ax, indices, 0.84, BACKGROUND, size=0.26)
-    _write(ax, numbers, 0.84, FAINT, size=0.28)
-
-
-def _box(  # noqa: PLR0913 - a box has a place, a size and three looks
-    ax: Axes,
-    corner: tuple[float, float],
-    size: tuple[float, float],
-    colour: str,
-    *,
-    edge: str = "none",
-    line: float = 0.0,
-) -> Rectangle:
-    """Draw a box from its lower left corner; those with thicker frames lie above."""
-    box = Rectangle(corner, *size, facecolor=colour, edgecolor=edge, linewidth=line)
-    box.set_zorder(1 + line)
-    ax.add_artist(box)
-    return box
-
-
-def _write(  # noqa: PLR0913 - texts have a place, a room and a look
-    ax: Axes,
-    texts: Mapping[tuple[float, float], str],
-    room: float,
-    colour: str,
-    *,
-    size: float,
-    left: bool = False,
-    colours: Mapping[tuple[float, float], str] | None = None,
-) -> None:
-    """Write texts around their centres (or to the right of them), all in one size.
-
-    The size is at most `size` and so small that each text is at most `room` wide.
-    """
-    size = min([size, *(room / _outline(text)[1] for text in texts.values() if text.strip())])
-    for (x, y), text in texts.items():
-        if not text.strip():
-            continue
-        outline, extent = _outline(text)
-        start = x if left else x - extent * size / 2
-        # A capital letter of DejaVu Sans is 0.73 high.
-        place = Affine2D().scale(size).translate(start, y - 0.365 * size)
-        look = (colours or {}).get((x, y), colour)
-        patch = PathPatch(place.transform_path(outline), facecolor=look, linewidth=0, zorder=4)
-        patch.set_label(text)
-        ax.add_artist(patch)
-
-
-@functools.lru_cache(maxsize=4096)  # the same numbers come again and again
-def _outline(text: str) -> tuple[TextPath, float]:
-    """Return the outline of a text of size one, and its width."""
-    outline = TextPath((0, 0), text, size=1, prop=FONT)
-    return outline, float(outline.get_extents().x1)
+__all__ = [
+    "draw_broadcast",
+    "draw_graph",
+    "draw_panels",
+    "draw_shared_storage",
+    "draw_storage",
+    "storage_cells",
+]

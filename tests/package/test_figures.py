@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.patches import PathPatch, Rectangle
 
-from torchguide import figures
-from torchguide.figures import draw_shared_storage, draw_storage, storage_cells
+from torchguide import drawing, figures_graph
+from torchguide.figures import (
+    draw_broadcast,
+    draw_graph,
+    draw_panels,
+    draw_shared_storage,
+    draw_storage,
+    storage_cells,
+)
 
 mpl.use("agg")
 
@@ -144,11 +151,13 @@ def luminance(colour):
 @pytest.mark.parametrize(
     ("text", "ground"),
     [
-        (figures.INK, figures.BACKGROUND),
-        (figures.FAINT, figures.BACKGROUND),
-        (figures.INK, figures.UNUSED),
-        (figures.BACKGROUND, figures.USED),
-        (figures.USED, figures.UNUSED),  # told apart by brightness alone
+        (drawing.INK, drawing.BACKGROUND),
+        (drawing.FAINT, drawing.BACKGROUND),
+        (drawing.INK, drawing.UNUSED),
+        (drawing.BACKGROUND, drawing.USED),
+        (drawing.BACKGROUND, drawing.WRONG),
+        (drawing.INK, figures_graph.RESULT),
+        (drawing.USED, drawing.UNUSED),  # told apart by brightness alone
     ],
 )
 def test_contrast_is_enough_to_read_without_colour(text, ground):
@@ -191,3 +200,131 @@ def test_a_copy_is_not_drawn_as_a_view():
 def test_a_drawing_of_nothing_is_refused(wrong):
     with pytest.raises(ValueError, match="at least one view and one column"):
         draw_shared_storage(**wrong)
+
+
+# -- Panels, broadcasting and graphs -----------------------------------------------------------
+
+
+def states(ax):
+    return {p.get_gid() for p in ax.patches if p.get_gid()}
+
+
+def test_panels_show_each_element_once_and_name_each_panel():
+    ax = draw_panels(torch.arange(24).view(2, 3, 4), name="t")
+    assert states(ax) == {f"t:{i},{j},{k}" for i in range(2) for j in range(3) for k in range(4)}
+    assert [text for text in texts(ax) if text.isdigit()] == [str(n) for n in range(24)]
+    assert {"t  shape (2, 3, 4)", "t[0]", "t[1]"} <= set(texts(ax))
+
+
+def test_the_last_axis_of_panels_runs_across():
+    ax = draw_panels(torch.zeros(2, 3, 1, 1))
+    places = {p.get_gid(): (p.get_x(), p.get_y()) for p in ax.patches if p.get_gid()}
+    assert places["x:0,0,0,0"][1] == places["x:0,2,0,0"][1] > places["x:1,0,0,0"][1]
+    assert places["x:0,0,0,0"][0] == places["x:1,0,0,0"][0] < places["x:0,1,0,0"][0]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (1, 1, 1, 1, 2)])
+def test_tensors_of_any_number_of_axes_are_panels(shape):
+    assert len(states(draw_panels(torch.zeros(shape)))) == torch.zeros(shape).numel()
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        (torch.zeros(97), "97 elements; draw one of 1 to 96"),
+        (torch.zeros(0, 3), "0 elements"),
+        (torch.zeros(3, device="meta"), "no values to draw"),
+    ],
+)
+def test_a_tensor_without_panels_is_refused(tensor, message):
+    with pytest.raises(ValueError, match=message):
+        draw_panels(tensor)
+
+
+def test_broadcasting_marks_what_is_stretched_and_what_fails():
+    assert states(draw_broadcast((3, 1), (4,))) == {
+        "0:kept:-2",
+        "0:stretched:-1",
+        "1:kept:-1",
+        "result:kept:-2",
+        "result:kept:-1",
+    }
+    wrong = states(draw_broadcast((8, 3, 32), (4, 1)))
+    assert {"0:wrong:-2", "1:wrong:-2", "result:wrong:-2", "1:stretched:-1"} <= wrong
+    assert "result:kept:-1" not in wrong
+
+
+@pytest.mark.parametrize(
+    ("shapes", "names"),
+    [([], ()), ([(1,)] * 7, ()), ([(1,) * 9], ()), ([(1,), (2,)], ("only one",))],
+)
+def test_too_much_or_nothing_to_broadcast_is_refused(shapes, names):
+    with pytest.raises(ValueError, match=r"draw|names for"):
+        draw_broadcast(*shapes, names=names)
+
+
+def test_a_graph_shows_leaves_saved_tensors_values_and_gradients():
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x**2 + 3 * x + 1
+    y.backward(retain_graph=True)
+    shown = texts(draw_graph(y, {"x": x}, values=True, gradients=True))
+    assert {"x", "= 2", ".grad = 7", "= 11", "PowBackward0", "[self ()]"} <= set(shown)
+    plain = texts(draw_graph(y, saved=False))
+    assert not [text for text in plain if "[" in text or "=" in text]
+    assert "leaf ()" in plain
+
+
+def test_after_backward_the_graph_says_that_tensors_are_freed():
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x**2
+    y.backward()
+    assert "[self freed]" in texts(draw_graph(y))
+
+
+def test_a_leaf_stands_beside_what_else_its_first_use_takes():
+    w, b = (torch.ones(2, requires_grad=True) for _ in range(2))
+    ax = draw_graph((w.exp().exp() + b).sum(), {"w": w, "b": b})
+    tops = {p.get_gid(): p.get_y() + p.get_height() for p in ax.patches if p.get_gid()}
+    leaves = sorted(top for gid, top in tops.items() if gid.startswith("leaf"))
+    assert leaves[0] < leaves[1]  # b is below w
+
+
+def test_a_graph_too_large_is_refused():
+    y = torch.ones(1, requires_grad=True)
+    for _ in range(41):
+        y = y * 2
+    with pytest.raises(ValueError, match="has 42 nodes; draw one of at most 40"):
+        draw_graph(y)
+
+
+@pytest.mark.parametrize("width", [1.5, 12.0])
+@pytest.mark.parametrize("kind", ["panels", "broadcast", "graph"])
+def test_no_text_leaves_its_box_in_the_other_drawings(kind, width):
+    fig, ax = plt.subplots(figsize=(width, width))
+    if kind == "panels":
+        draw_panels(torch.tensor([[-1.234e-30, 10**9], [0.5, 1]]).view(2, 1, 2), ax=ax)
+    elif kind == "broadcast":
+        draw_broadcast((1, 1000000), (123456, 1), names=("a long name", "b"), ax=ax)
+    else:
+        layer = torch.nn.Linear(3, 2)
+        out = torch.nn.functional.cross_entropy(layer(torch.ones(4, 3)), torch.zeros(4).long())
+        draw_graph(out, dict(layer.named_parameters(prefix="a.very.long.module.path")), ax=ax)
+    fig.canvas.draw()
+    boxes = [p.get_window_extent() for p in ax.patches if isinstance(p, Rectangle) and p.get_gid()]
+    ground = ax.patches[0].get_window_extent()
+    for patch in [p for p in ax.patches if isinstance(p, PathPatch)]:
+        text = patch.get_window_extent()
+        assert ground.x0 < text.x0
+        assert text.x1 < ground.x1
+        for box in boxes:
+            inside = (
+                box.x0 <= text.x0 and text.x1 <= box.x1 and box.y0 <= text.y0 and text.y1 <= box.y1
+            )
+            assert inside or not box.overlaps(text), patch.get_label()
+
+
+def test_drawings_are_saved_as_vectors_with_their_description(tmp_path):
+    fig = draw_broadcast((3, 1), (4,)).figure
+    fig.savefig(tmp_path / "b.svg")
+    assert "<path" in (tmp_path / "b.svg").read_text("utf-8")
+    assert "(3, 4)" in fig.get_label()

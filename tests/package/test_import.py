@@ -28,11 +28,19 @@ def test_importing_the_package_imports_nothing_heavy():
     assert done.stdout.splitlines() == ["[]", "[]"]
 
 
-@pytest.mark.parametrize("name", sorted(set(torchguide.__all__) - {"__version__"}))
+@pytest.mark.parametrize("name", torchguide.SUBMODULES)
 def test_each_submodule_is_loaded_when_it_is_used(name):
     module = getattr(torchguide, name)
     assert module.__name__ == f"torchguide.{name}"
     assert all(hasattr(module, public) for public in module.__all__)
+    assert name in dir(torchguide)
+
+
+@pytest.mark.parametrize("name", torchguide.FUNCTIONS)
+def test_each_function_is_that_of_its_submodule(name):
+    module = getattr(torchguide, torchguide.FUNCTIONS[name])
+    assert getattr(torchguide, name) is getattr(module, name)
+    assert name in module.__all__
     assert name in dir(torchguide)
 
 
