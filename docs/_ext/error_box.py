@@ -27,7 +27,7 @@ LINES = 12  # of a recorded message, at most
 def recording(message: str, match: Match, recorded: str) -> Iterator[nodes.Node]:
     """Show a message that was not raised here, and say so."""
     said = (
-        _("The message as PyTorch's source words it, with values put in. Not run here:")
+        _("The message as the program that prints it words it, with values put in. Not run here:")
         if recorded == SOURCE
         else _("Recorded on a reader's machine, shortened. Not run here:")
     )
@@ -92,7 +92,7 @@ def _wordings(entry: Entry) -> str:
     """List the messages that are known, folded, in HTML."""
     rows = []
     for pattern in entry.patterns:
-        versions = f" <span>{_versions(pattern.torch)}</span>"
+        versions = f' <span lang="en">{_versions(pattern.torch)}</span>'
         rows.append(f"<li><code>{html.escape(readable(pattern.match))}</code>{versions}</li>")
     said = _("Known wordings: {count}").format(count=len(rows))
     return f"<details><summary>{said}</summary><ul>{''.join(rows)}</ul></details>"

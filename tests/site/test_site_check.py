@@ -45,7 +45,7 @@ PAGE = """<!doctype html>
 <article role="main">
 <section id="first"><h1>{title}<a href="#first">¶</a></h1>
 <p>{text} <code>torch.arange</code> <math><mi>x</mi></math></p>
-<div class="cell_input"><pre><span class="c1">{comment}</span></pre></div>
+<div class="cell_input"><pre><span class="c1">{comment}</span></pre></div><div class="output traceback"><pre><span class="c1"># a library's words</span></pre></div>
 <p><img src="_images/row.png" alt="{alt}"></p>
 <p><a href="downloads/{name}.py" download>{get}</a> <a href="downloads/{name}.ipynb" download>{get}</a></p>
 </section></article>

@@ -23,6 +23,7 @@ __all__ = ["AllowedEnglish", "english_left", "same_anchors", "same_pages"]
 HAN = re.compile(r"[\u3400-\u9fff]")
 WORD = re.compile(r"[A-Za-z]{3,}")
 SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'’-]*[,;]? ){5,}[A-Za-z'’-]+")  # six words in a row
+TRACEBACK = re.compile(r'<div class="[^"]*\btraceback\b[^"]*">.*?</pre>', re.DOTALL)
 ATTRIBUTES = ("alt", "title", "aria-label", "placeholder", "label", "data-tooltip")
 BLOCKS_WORDS = """
     button caption dd details div dl dt figcaption form h1 h2 h3 h4 h5 h6 label legend li
@@ -146,10 +147,14 @@ def _attribute_texts(page: Page) -> Iterator[tuple[int, str]]:
 
 
 def _comments(page: Page) -> Iterator[tuple[int, str]]:
-    """Yield comments of two words and more; one word is mostly a name."""
-    for match in re.finditer(r'<span class="c1">(#[^<]*)</span>', page.text):
+    """Yield comments of two words and more; one word is mostly a name.
+
+    A traceback quotes the comments of the libraries in it.
+    """
+    text = TRACEBACK.sub(lambda block: "\n" * block[0].count("\n"), page.text)
+    for match in re.finditer(r'<span class="c1">(#[^<]*)</span>', text):
         if len(WORD.findall(match[1])) > 1:
-            yield page.text.count("\n", 0, match.start()) + 1, match[1]
+            yield text.count("\n", 0, match.start()) + 1, match[1]
 
 
 def english_left(page: Page, allowed: AllowedEnglish) -> Iterator[Failure]:
