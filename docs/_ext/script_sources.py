@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from docutils.utils import column_width
 from sphinx.errors import ExtensionError
 
-from code_comments import translate_comments
+from comment_text import translate_comments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

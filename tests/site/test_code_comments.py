@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sphinx.errors import ExtensionError
 
-import code_comments
-from code_comments import find_comments, translate_comments
+import comment_text
+from comment_text import find_comments, translate_comments
 
 CODE = '''\
 x = "# not a comment"  # real
@@ -109,7 +109,7 @@ def test_a_translation_that_programs_would_read_is_an_error_with_the_place(text)
 
 
 def test_a_changed_program_is_an_error_with_the_place(monkeypatch):
-    monkeypatch.setattr(code_comments, "_spread", lambda text, _count: [f"{text}\nimport os"])
+    monkeypatch.setattr(comment_text, "_spread", lambda text, _count: [f"{text}\nimport os"])
     with pytest.raises(ExtensionError, match=r"^page\.md:7: .*changed the program"):
         translate_comments("x = 1  # one\n", {"one": "一"}, place="page.md:7")
 
@@ -143,6 +143,32 @@ def test_any_program_stays_the_same(lines):
         assert ast.dump(ast.parse(translated)) == ast.dump(ast.parse(code))
 
 
+DOCKERFILE = """\
+# Two lines
+# of one comment.
+FROM x  # no comment to Docker
+# hadolint ignore=DL3008
+RUN apt-get update \\
+  # inside of a command
+ && echo "#"
+"""
+
+
+def test_lines_of_comments_are_found_in_other_languages():
+    found = [comment.text for comment in find_comments(DOCKERFILE, "docker")]
+    assert found == ["Two lines of one comment.", "inside of a command"]
+
+
+def test_only_whole_lines_change_in_other_languages():
+    catalog = {"Two lines of one comment.": "一条两行的注释。", "inside of a command": "命令之内"}
+    translated = translate_comments(DOCKERFILE, catalog, language="docker").splitlines()
+    kept = [line for line in DOCKERFILE.splitlines() if not line.lstrip().startswith("#")]
+    assert [line for line in translated if not line.lstrip().startswith("#")] == kept
+    assert translated[:2] == ["# 一条两行", "# 的注释。"]
+    assert translated[5] == "  # 命令之内"
+    assert "# hadolint ignore=DL3008" in translated
+
+
 CONF = """
 extensions = ["myst_nb", "code_comments"]
 nb_execution_mode = "off"
@@ -162,6 +188,10 @@ x = "# no"  # `x` is * not parsed
 y = 2  # static
 ```
 
+```bash
+# a shell
+```
+
 ```text
 # not Python
 ```
@@ -171,6 +201,7 @@ CATALOG = {
     "a comment of two lines": "一条两行的注释",
     "`x` is * not parsed": "`x` 不作为 * 标记解析",
     "static": "静态",
+    "a shell": "命令行",
 }
 PO = "locales/zh_CN/LC_MESSAGES/index.po"
 
@@ -193,6 +224,7 @@ def test_a_translated_page_shows_translated_comments(tmp_path, make_site, po):
     assert [block.strip() for block in code_blocks(app)] == [
         '# 一条两行\n# 的注释\nx = "# no"  # `x` 不作为 * 标记解析',
         "y = 2  # 静态",
+        "# 命令行",
         "# not Python",
     ]
 
