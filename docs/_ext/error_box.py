@@ -95,4 +95,5 @@ def _wordings(entry: Entry) -> str:
         versions = f' <span lang="en">{_versions(pattern.torch)}</span>'
         rows.append(f"<li><code>{html.escape(readable(pattern.match))}</code>{versions}</li>")
     said = _("Known wordings: {count}").format(count=len(rows))
-    return f"<details><summary>{said}</summary><ul lang="en">{''.join(rows)}</ul></details>"
+    known = f'<ul lang="en">{"".join(rows)}</ul>'
+    return f"<details><summary>{said}</summary>{known}</details>"
