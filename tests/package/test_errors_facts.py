@@ -109,6 +109,36 @@ MEMORY = {
         "cuda-oom-fragmentation",
         "9.80 GiB reserved but unused",
     ),
+    "others hold more than this process": (
+        OLD.format(
+            tried="4.30 GiB",
+            total="31.75 GiB",
+            allocated="8.97 GiB",
+            free="414.69 MiB",
+            reserved="11.45 GiB",
+        ),
+        "cuda-oom",
+        "about 19.90 GiB of it belong to others",
+    ),
+    "CUDA itself holds some": (
+        OLD.format(
+            tried="1.55 GiB",
+            total="23.99 GiB",
+            allocated="20.44 GiB",
+            free="0 bytes",
+            reserved="22.59 GiB",
+        ),
+        "cuda-oom",
+        "is full: 1.55 GiB wanted, 0 bytes free",
+    ),
+    "main memory": (
+        (
+            "RuntimeError: [enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate "
+            "memory: you tried to allocate 4294967296 bytes. Error code 12 (Cannot allocate memory)"
+        ),
+        "cpu-oom",
+        "one tensor wants 4 GiB",
+    ),
     "another process, old": (
         OLD.format(
             tried="20.00 MiB",
@@ -169,6 +199,12 @@ def test_a_driver_names_its_cuda_version_and_a_wheel_for_it():
     assert "CUDA 11.4" in say(text)
     assert "torch 2.7.1 with cu118" in say(text)
     assert "No current wheel" in say(text.replace("11040", "6050"))
+
+
+def test_a_tensor_without_numbers_is_told_from_two_devices():
+    message = "NotImplementedError: Cannot copy out of meta tensor; no data!"
+    assert best(message).id == "device-mismatch"
+    assert "no numbers" in best(message).title
 
 
 def test_both_devices_are_named():
