@@ -95,5 +95,4 @@ def _wordings(entry: Entry) -> str:
         versions = f' <span lang="en">{_versions(pattern.torch)}</span>'
         rows.append(f"<li><code>{html.escape(readable(pattern.match))}</code>{versions}</li>")
     said = _("Known wordings: {count}").format(count=len(rows))
-    known = f'<ul lang="en">{"".join(rows)}</ul>'
-    return f"<details><summary>{said}</summary>{known}</details>"
+    return f"<details><summary>{said}</summary><ul>{''.join(rows)}</ul></details>"
