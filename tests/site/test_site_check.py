@@ -298,14 +298,6 @@ def test_what_asks_no_other_host_is_let_through(site, allowed, text):
     assert "no request to another host (pages)" not in faults(site, allowed)
 
 
-def test_the_comments_of_a_traceback_stay_in_the_language_of_the_library(site, allowed):
-    page = site / "zh-cn" / "page.html"
-    comment = '<span class="c1"># call the forward hooks</span>'
-    raised = f'<div class="output traceback"><div><pre>{comment}</pre></div></div>'
-    page.write_text(page.read_text().replace("<p><img", f"{raised}\n<p><img"))
-    assert faults(site, allowed) == {}
-
-
 def test_a_page_of_one_language_only_is_found(site, allowed):
     (site / "zh-cn" / "page.html").unlink()
     found = faults(site, allowed)["same pages in both languages"]
