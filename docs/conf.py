@@ -56,6 +56,7 @@ extensions = [
     "static_math",
     "math_font",
     "wheel_selector",
+    "error_decoder",
     "error_entries",
     "downloads",
 ]

@@ -26,8 +26,8 @@ _DROPPED = {
     "substitution_definition", "system_message", "tabular_col_spec", "target", "title", "toctree",
 }  # fmt: skip
 _TRANSPARENT = {
-    "centered", "compound", "container", "definition", "description", "glossary", "hlist",
-    "hlistcol", "legend", "only", "section", "sidebar", "topic", "versionmodified",
+    "centered", "compound", "container", "definition", "description", "error_decoder", "glossary",
+    "hlist", "hlistcol", "legend", "only", "section", "sidebar", "topic", "versionmodified",
     "wheel_selector",
 }  # fmt: skip
 _LEXERS = {"ipython3": "python", "python3": "python", "py": "python", "Python": "python",
