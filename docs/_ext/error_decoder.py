@@ -66,19 +66,20 @@ class ErrorMessages(SphinxDirective):
             self.env.note_dependency(str(file))
         language = page_language(self.config)
         group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (1, 2)), cols=2)
-        heads = [[_cell(nodes.Text(_("What it means"))), _cell(nodes.Text(_("Messages")))]]
-        rows = [_row(entry, language) for entry in load().entries]
-        for part, lines in ((nodes.thead(), heads), (nodes.tbody(), rows)):
-            part += [
-                nodes.row("", *(nodes.entry("", *cells) for cells in line)) for line in lines
-            ]
-            group += part
+        head = [_cell(nodes.Text(_("What it means"))), _cell(nodes.Text(_("Messages")))]
+        group += nodes.thead("", _line(head))
+        group += nodes.tbody("", *(_line(_row(entry, language)) for entry in load().entries))
         return [nodes.table("", group, classes=["error-messages"])]
+
+
+def _line(cells: list[list[nodes.Node]]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", *cell) for cell in cells))
 
 
 def _cell(*content: nodes.Node) -> list[nodes.Node]:
     paragraph = nodes.paragraph("", "", *content)
     paragraph["translatable"] = False  # the words are in the page's language already
+    paragraph["support_smartquotes"] = False  # titles name code
     return [paragraph]
 
 
@@ -103,8 +104,8 @@ def page_words() -> dict[str, str]:
         "several": _("{count} answers, the best first: {title}"),
         "copy": _("Copy the code"),
         "copied": _("Copied"),
-        "cut": _("The text is long. Its lines 1 to {to} and {from} to {last} were read; "
-                 "torchguide explain reads logs of any length."),
+        "shown": _("The text is long: the box shows only its beginning and its end."),
+        "cut": _("Lines 1 to {to} and {from} to {last} were read; torchguide explain reads logs of any length."),
         "slow": _("The search took too long and was stopped. Paste the last hundred lines only."),
         "broken": _("The search does not work in this browser. Use the table of all messages on "
                     "this page."),

@@ -5,6 +5,7 @@ for (const form of document.querySelectorAll(".error-decoder form")) {
   const PAUSE = 300; // ms without typing before the search begins
   const PATIENCE = 15_000; // ms after which a search is given up
   const MOST = 10; // answers that are shown
+  const SHOWN = 100_000; // characters that a box lays out at once
   const SURE = ["certain", "likely", "possible"];
   const { words, ...catalogue } = globalThis.guideErrors;
   const find = (name) => form.querySelector(`.decoder-${name}`);
@@ -64,7 +65,8 @@ for (const form of document.querySelectorAll(".error-decoder form")) {
 
   const item = (match, place) => {
     if (place === 0) return make("li", "answer", make("h3", "title", match.title), ...body(match));
-    const summary = make("summary", "", `${match.title} (${sureness(match)})`);
+    const sure = make("span", SURE[match.confidence], sureness(match));
+    const summary = make("summary", "", `${match.title} `, sure);
     return make("li", "answer", make("details", "", summary, ...body(match)));
   };
 
@@ -82,7 +84,7 @@ for (const form of document.querySelectorAll(".error-decoder form")) {
       );
       answers.replaceChildren(make("li", "nothing", ...blocks));
     }
-    cut.textContent = left ? fill(words.cut, left) : "";
+    cut.textContent = [held && words.shown, left && fill(words.cut, left)].filter(Boolean).join(" ");
   };
 
   const say = (text) => {
@@ -106,6 +108,7 @@ for (const form of document.querySelectorAll(".error-decoder form")) {
   let worker = null;
   let busy = 0; // the timer of the search that is under way
   let pause = 0;
+  let held = ""; // a text that is too long for the box, as long as nobody edits what is shown of it
 
   const stop = (text) => {
     clearTimeout(busy);
@@ -131,28 +134,44 @@ for (const form of document.querySelectorAll(".error-decoder form")) {
   const search = () => {
     clearTimeout(pause);
     if (busy) stop(); // an answer to a text that is no longer there
-    if (!box.value.trim()) {
+    const text = held || box.value;
+    if (!text.trim()) {
       say("");
       return;
     }
     if (!worker) start();
     busy = setTimeout(() => stop(words.slow), PATIENCE);
-    worker.postMessage(box.value);
+    worker.postMessage(text);
   };
 
+  // browsers need minutes to lay out megabytes in a box
+  const hold = (event, given) => {
+    const text = given?.getData("text/plain") ?? "";
+    if (text.length <= SHOWN) return;
+    event.preventDefault();
+    box.value = `${text.slice(0, SHOWN / 5)}\n\n…\n\n${text.slice(-SHOWN / 5)}`;
+    held = text;
+    search();
+  };
+  box.addEventListener("paste", (event) => hold(event, event.clipboardData));
+  box.addEventListener("drop", (event) => hold(event, event.dataTransfer));
   box.addEventListener("input", () => {
+    held = "";
     clearTimeout(pause);
     pause = setTimeout(search, PAUSE);
   });
+  const put = (text) => {
+    held = "";
+    box.value = text;
+    search();
+  };
   for (const button of form.querySelectorAll("[data-example]")) {
     button.addEventListener("click", () => {
-      box.value = button.dataset.example;
-      search();
+      put(button.dataset.example);
     });
   }
   find("clear").addEventListener("click", () => {
-    box.value = "";
-    search();
+    put("");
     box.focus();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
