@@ -378,3 +378,18 @@ def test_a_folder_that_is_no_site_is_refused(tmp_path):
     answer = run(tmp_path)
     assert answer.returncode == 2
     assert "build the site first: nox -s docs" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ('globalThis.guideData = {"a": ["https://a.example/x"]};\n', 0),
+        ('globalThis.guideData = {"a": 1}; fetch("https://a.example/x"); var b = {};\n', 1),
+        ('globalThis.guideData = {"a": fetch("https://a.example/x")};\n', 1),
+        ('globalThis.guideData = fetch("https://a.example/x");\n', 1),
+    ],
+)
+def test_an_address_in_a_script_of_data_is_a_text(site, allowed, script, found):
+    (site / "en" / "_static" / "data.js").write_text(script, "utf-8")
+    check = "no request to another host (styles, scripts)"
+    assert len(faults(site, allowed).get(check, [])) == found
