@@ -26,6 +26,8 @@ LOG = logging.getLogger("torchguide.pages")
 LOG.addHandler(logging.NullHandler())  # page_execution says what there is to say
 LOG.propagate = False
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
+# how ipykernel names the file of a cell
+CELL = re.compile(r"[^\s\"'(]*ipykernel_\d+[/\\]\d+\.py")
 SETUP = Path(__file__).with_name("torch_warnings.py")
 EXPECTED = "raises-exception"
 
@@ -95,11 +97,16 @@ def _library_folders() -> tuple[str, ...]:
 def shorten_paths(cell: NotebookNode) -> None:
     """Name the files in tracebacks from their package on: where the site is built says nothing."""
     for output in cell.get("outputs", ()):
-        for folder in _library_folders():
-            if output.output_type == "error":
-                output.traceback = [part.replace(folder, "") for part in output.traceback]
-            elif output.output_type == "stream":
-                output.text = output.text.replace(folder, "")
+        if output.output_type == "error":
+            output.traceback = [_short(part) for part in output.traceback]
+        elif output.output_type == "stream":
+            output.text = _short(output.text)
+
+
+def _short(text: str) -> str:
+    for folder in _library_folders():
+        text = text.replace(folder, "")
+    return CELL.sub("<cell>", text)
 
 
 def execute_page(path: Path, text: str, notebook: NotebookNode, timeout: int) -> None:

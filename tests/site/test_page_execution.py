@@ -111,6 +111,17 @@ def test_a_traceback_does_not_say_where_the_site_is_built(tmp_path):
     assert json.__file__.removesuffix("/json/__init__.py") not in html
 
 
+def test_a_warning_does_not_name_the_file_of_its_cell(tmp_path):
+    project = Project(tmp_path)
+    project.index("one")
+    project.page("one", "import warnings\nwarnings.warn('mind this')")
+    result = project.build()
+    assert result.code == 0, result.log
+    assert "&lt;cell&gt;:2: UserWarning: mind this" in re.sub(
+        "</?(?:span|pre)[^>]*>", "", project.html("one")
+    )
+
+
 def test_all_failures_are_reported_and_none_is_stored(tmp_path):
     project = Project(tmp_path)
     project.index("good", "bad", "worse")

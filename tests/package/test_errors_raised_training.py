@@ -1,0 +1,280 @@
+"""What torch says of mistakes in gradients, mixed precision and compilation is recognised.
+
+The mistakes are made here, so that a message which a new version of torch words in another way
+fails the test.
+"""
+
+from __future__ import annotations
+
+import copy
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import binary_cross_entropy
+
+from torchguide.errors import explain
+
+
+def leaf(*shape):
+    return torch.ones(*shape or (3,), requires_grad=True)
+
+
+def layer():
+    return nn.Linear(2, 3)
+
+
+def output():
+    return layer()(torch.ones(4, 2))
+
+
+def inference():
+    with torch.inference_mode():
+        return torch.ones(4, 2)
+
+
+def trained_once():
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(model(torch.ones(4, 2)).sum()).backward()
+    return optimizer, scaler
+
+
+def step_between_two_backward():
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    result = model(torch.ones(4, 2))
+    result.sum().backward(retain_graph=True)
+    optimizer.step()
+    result.square().sum().backward()
+
+
+def hidden_state_kept():
+    rnn, hidden = nn.RNN(2, 3), None
+    for _ in range(2):
+        result, hidden = rnn(torch.ones(4, 1, 2), hidden)
+        result.sum().backward()
+
+
+def view_made_without_record():
+    x = leaf(4, 2)
+    with torch.no_grad():
+        view = x[0]
+    view += 1
+
+
+def update_that_makes_a_new_tensor():
+    w = leaf()
+    w.sum().backward()
+    w = w - 0.1 * w.grad
+    w.grad.zero_()
+
+
+def nan_in_backward():
+    with torch.autograd.set_detect_anomaly(mode=True):
+        (torch.zeros(3, requires_grad=True).sqrt() * 0).sum().backward()
+
+
+class Doubled(torch.autograd.Function):
+    """Give back what the test says."""
+
+    gradient = staticmethod(lambda gradient: gradient * 2)
+
+    @staticmethod
+    def forward(_ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(_ctx, gradient):
+        return Doubled.gradient(gradient)
+
+
+def custom(gradient, dtype=torch.float64):
+    Doubled.gradient = staticmethod(gradient)
+    x = torch.ones(3, dtype=dtype, requires_grad=True)
+    Doubled.apply(x).sum().backward()
+    torch.autograd.gradcheck(Doubled.apply, (x,))
+
+
+def half_weights():
+    optimizer, scaler = trained_once()
+    (weight, *_) = optimizer.param_groups[0]["params"]
+    weight.grad = None
+    weight.data = weight.data.half()
+    weight.grad = torch.ones_like(weight)
+    scaler.step(optimizer)
+
+
+def unscaled_twice():
+    optimizer, scaler = trained_once()
+    scaler.unscale_(optimizer)
+    scaler.unscale_(optimizer)
+
+
+def unscaled_after_step():
+    optimizer, scaler = trained_once()
+    scaler.step(optimizer)
+    scaler.unscale_(optimizer)
+
+
+def stepped_twice():
+    optimizer, scaler = trained_once()
+    scaler.step(optimizer)
+    scaler.step(optimizer)
+
+
+def nothing_scaled():
+    optimizer, _ = trained_once()
+    torch.amp.GradScaler("cpu").step(optimizer)
+
+
+def other_optimizer():
+    _, scaler = trained_once()
+    scaler.step(torch.optim.SGD(layer().parameters(), lr=0.1))
+
+
+def scheduler_first():
+    optimizer = torch.optim.SGD(layer().parameters(), lr=0.1)
+    torch.optim.lr_scheduler.StepLR(optimizer, 1).step()
+
+
+def compiled(function, x=None, **settings):
+    torch.compile(function, backend="eager", **settings)(torch.ones(3) if x is None else x)
+
+
+def branch(x):
+    return x * 2 if x.sum() > 0 else x
+
+
+def printing(x):
+    print(x.sum())
+    return x
+
+
+MISTAKES = {
+    "no_grad": ("no-grad-fn", lambda: output().detach().sum().backward()),
+    "argmax": ("no-grad-fn", lambda: output().argmax(1).float().mean().backward()),
+    "a number": ("no-grad-fn", lambda: output().sum().item().backward()),
+    "a hook": ("no-grad-fn", lambda: torch.ones(3).register_hook(print)),
+    "retain_grad": ("no-grad-fn", lambda: torch.ones(3).retain_grad()),
+    "a copied loss": (
+        "no-grad-fn",
+        lambda: torch.tensor(output().sum(), requires_grad=True).backward(),
+    ),
+    "a new weight": ("grad-none", update_that_makes_a_new_tensor),
+    "no gradient yet": ("grad-none", lambda: 0.1 * leaf().grad),
+    "grad of a result": ("non-leaf-grad-warning", lambda: (leaf() * 2).grad),
+    "requires_grad of a result": (
+        "non-leaf-grad-warning",
+        lambda: output().requires_grad_(requires_grad=False),
+    ),
+    "a hidden state": ("backward-twice", hidden_state_kept),
+    "losses": ("backward-non-scalar", lambda: output().backward()),
+    "a complex loss": (
+        "backward-non-scalar",
+        lambda: torch.ones(3, dtype=torch.cfloat, requires_grad=True).sum().backward(),
+    ),
+    "a gradient of another shape": (
+        "backward-non-scalar",
+        lambda: (leaf() * 2).backward(torch.ones(2)),
+    ),
+    "a gradient assigned": ("backward-non-scalar", lambda: setattr(leaf(), "grad", torch.ones(2))),
+    "func.grad": ("backward-non-scalar", lambda: torch.func.grad(torch.sin)(torch.ones(3))),
+    "if": ("one-value-expected", lambda: bool(torch.ones(3) > 0)),
+    "item": ("one-value-expected", lambda: torch.ones(3).item()),
+    "float": ("one-value-expected", lambda: float(torch.ones(3))),
+    "a class for its object": (
+        "one-value-expected",
+        lambda: nn.CrossEntropyLoss(output(), torch.zeros(4)),
+    ),
+    "+=": ("inplace-modified", lambda: leaf().exp().add_(1).sum().backward()),
+    "ReLU(inplace=True)": (
+        "inplace-modified",
+        lambda: nn.ReLU(inplace=True)(leaf().sigmoid()).sum().backward(),
+    ),
+    "step": ("inplace-modified", step_between_two_backward),
+    "a chunk": ("inplace-modified", lambda: (leaf(4, 2) * 1).chunk(2)[0].mul_(2)),
+    "a view without record": ("inplace-modified", view_made_without_record),
+    "expand": ("inplace-modified", lambda: torch.ones(1, 2).expand(3, 2).add_(1)),
+    "a leaf": ("leaf-inplace", lambda: leaf().mul_(2)),
+    "a part of a leaf": ("leaf-inplace", lambda: layer().bias[:1].add_(1)),
+    "out": ("leaf-inplace", lambda: torch.add(leaf(), 1, out=torch.empty(3))),
+    "a tensor as parameter": (
+        "leaf-inplace",
+        lambda: setattr(layer(), "weight", torch.ones(3, 2)),
+    ),
+    "inference": ("inference-tensor", lambda: layer()(inference())),
+    "inference changed": ("inference-tensor", lambda: inference().add_(1)),
+    "inference as leaf": ("inference-tensor", lambda: inference().requires_grad_()),
+    "numpy": ("numpy-requires-grad", lambda: output().numpy()),
+    "numpy.array": ("numpy-requires-grad", lambda: np.array([output().sum(), output().sum()])),
+    "a number of a tensor": ("numpy-requires-grad", lambda: float(output().sum())),
+    "deepcopy": ("numpy-requires-grad", lambda: copy.deepcopy(output())),
+    "conj": ("numpy-requires-grad", lambda: torch.ones(3, dtype=torch.cfloat).conj().numpy()),
+    "a clone": (
+        "autograd-grad-unused",
+        lambda: torch.autograd.grad((x := leaf()).sum(), x.clone()),
+    ),
+    "data": (
+        "autograd-grad-unused",
+        lambda: torch.autograd.grad(layer()(x := torch.ones(4, 2)).sum(), x),
+    ),
+    "two gradients for one": ("custom-function", lambda: custom(lambda g: (g, g))),
+    "a short gradient": ("custom-function", lambda: custom(lambda g: g[:2])),
+    "a wrong gradient": ("custom-function", lambda: custom(lambda g: g * 3)),
+    "no parameters": ("optimizer-parameters", lambda: torch.optim.SGD([], lr=0.1)),
+    "a result": ("optimizer-parameters", lambda: torch.optim.SGD([leaf() * 2], lr=0.1)),
+    "one tensor": ("optimizer-parameters", lambda: torch.optim.SGD(leaf(), lr=0.1)),
+    "names": ("optimizer-parameters", lambda: torch.optim.SGD(["weight"], lr=0.1)),
+    "a NaN": ("nan-anomaly", nan_in_backward),
+    "a NaN as probability": (
+        "nan-anomaly",
+        lambda: torch.multinomial(torch.tensor([float("nan"), 1.0]), 1),
+    ),
+    "scores as probabilities": (
+        "nan-anomaly",
+        lambda: binary_cross_entropy(torch.tensor([1.2]), torch.tensor([1.0])),
+    ),
+    "half weights": ("amp-unscale-fp16", half_weights),
+    "no gradient": ("amp-no-inf-checks", other_optimizer),
+    "unscaled twice": ("amp-step-order", unscaled_twice),
+    "unscaled after step": ("amp-step-order", unscaled_after_step),
+    "stepped twice": ("amp-step-order", stepped_twice),
+    "nothing scaled": ("amp-step-order", nothing_scaled),
+    "the scheduler first": ("lr-scheduler-order", scheduler_first),
+    "an old scaler": (
+        "amp-deprecated-warning",
+        lambda: torch.cuda.amp.GradScaler(enabled=False),
+    ),
+    "no device": ("amp-deprecated-warning", torch.autocast),
+    "an unknown dtype": (
+        "amp-disabled-warning",
+        lambda: torch.autocast("cpu", dtype=torch.float64),
+    ),
+    "a branch": ("compile-graph-break", lambda: compiled(branch, fullgraph=True)),
+    "print": ("compile-graph-break", lambda: compiled(printing, fullgraph=True)),
+    "a mode": ("compile-settings", lambda: torch.compile(branch, mode="fast")),
+    "a backend": ("compile-settings", lambda: torch.compile(branch, backend="inducter")),
+    "trace": ("torchscript-deprecated", lambda: torch.jit.trace(torch.sin, torch.ones(3))),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_gets_its_answer(name):
+    kind, mistake = MISTAKES[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            mistake()
+        except Exception:  # noqa: BLE001  # whatever torch raises is the message to explain
+            text = traceback.format_exc()
+        else:
+            text = "\n".join(f"{w.category.__name__}: {w.message}" for w in caught)
+    matches = explain(text)
+    assert matches, text
+    assert matches[0].id == kind, text
+    assert matches[0].page.endswith(f"#{kind}")
