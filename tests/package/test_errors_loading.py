@@ -3,12 +3,10 @@ from __future__ import annotations
 import warnings
 
 import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset, WeightedRandomSampler
 
-torch = pytest.importorskip("torch")
-
-from torch.utils.data import DataLoader, Dataset, IterableDataset, WeightedRandomSampler  # noqa: E402  # skipped without torch
-
-from torchguide.errors import explain  # noqa: E402
+from torchguide.errors import explain
 
 
 def best(text, language="en"):
@@ -16,7 +14,7 @@ def best(text, language="en"):
 
 
 def message(raise_it):
-    with pytest.raises(Exception) as caught:  # noqa: PT011  # the text is what is tested
+    with pytest.raises((RuntimeError, TypeError, ValueError)) as caught:
         raise_it()
     return f"{type(caught.value).__name__}: {caught.value}"
 
@@ -154,9 +152,10 @@ def test_an_error_that_an_entry_knows_inside_a_worker_is_found():
     "text",
     [
         "RuntimeError: Cowardly refusing to serialize non-leaf tensor which requires_grad, since",
-        '  File "/env/torch/utils/data/_utils/collate.py", line 272, in collate_tensor_fn\n'
-        "RuntimeError: stack(): functions with out=... arguments don't support automatic "
-        "differentiation, but one of the arguments requires grad.",
+        (
+            "in collate_tensor_fn\nRuntimeError: stack(): functions with out=... arguments don't "
+            "support automatic differentiation, but one of the arguments requires grad."
+        ),
     ],
 )
 def test_a_sample_with_a_graph_is_told_apart_from_what_cannot_be_pickled(text):
