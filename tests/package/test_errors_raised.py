@@ -100,10 +100,10 @@ MISTAKES = {
     "collate-unequal-size": [
         lambda: batch([zeros(3, 8, 8), zeros(1, 8, 8)]),
         lambda: batch([[1, 2], [1]]),
-        lambda: batch([None, zeros(2)]),
         lambda: batch([zeros(2), 3]),
         lambda: torch.tensor([[1, 2], [3]]),
     ],
+    "collate-unsupported-type": [lambda: batch([None, zeros(2)])],
     "batchnorm-one-value": [lambda: nn.BatchNorm1d(3)(zeros(1, 3))],
     "target-input-size": [
         lambda: functional.binary_cross_entropy_with_logits(zeros(4, 1), zeros(4)),
