@@ -151,7 +151,10 @@ def test_an_error_that_an_entry_knows_inside_a_worker_is_found():
 @pytest.mark.parametrize(
     "text",
     [
-        "RuntimeError: Cowardly refusing to serialize non-leaf tensor which requires_grad, since",
+        (
+            '  File "/env/torch/multiprocessing/reductions.py", line 223, in reduce_tensor\n'
+            "RuntimeError: Cowardly refusing to serialize non-leaf tensor which requires_grad, since"
+        ),
         (
             "in collate_tensor_fn\nRuntimeError: stack(): functions with out=... arguments don't "
             "support automatic differentiation, but one of the arguments requires grad."
