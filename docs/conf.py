@@ -58,6 +58,7 @@ extensions = [
     "wheel_selector",
     "error_decoder",
     "error_entries",
+    "shape_tools",
     "downloads",
 ]
 exclude_patterns = [

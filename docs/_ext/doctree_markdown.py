@@ -23,7 +23,7 @@ __all__ = ["Place", "blocks"]
 
 _DROPPED = {
     "colspec", "comment", "decoration", "highlightlang", "imgsgnode", "index", "meta", "pending",
-    "substitution_definition", "system_message", "tabular_col_spec", "target", "title", "toctree",
+    "shape_tool", "substitution_definition", "system_message", "tabular_col_spec", "target", "title", "toctree",
 }  # fmt: skip
 _TRANSPARENT = {
     "centered", "compound", "container", "definition", "description", "error_decoder", "glossary",

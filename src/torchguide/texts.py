@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Any
 
-__all__ = ["LANGUAGES", "Texts", "system_language"]
+__all__ = ["LANGUAGES", "Texts", "messages", "system_language"]
 
 LANGUAGES = ("en", "zh")
 
@@ -42,6 +42,12 @@ def _rows(name: str) -> dict[str, dict[str, str]]:
     rows = csv.DictReader(io.StringIO(read_text(name), newline=""))
     key = (rows.fieldnames or ["?"])[0]
     return {row[key]: row for row in rows}
+
+
+def messages(language: str, prefixes: tuple[str, ...]) -> dict[str, str]:
+    """Give the messages whose keys begin with one of the prefixes, with their placeholders."""
+    rows = _rows("messages.csv")
+    return {key: row[language] for key, row in rows.items() if key.startswith(prefixes)}
 
 
 class Texts:
