@@ -49,6 +49,7 @@ def kernel_environ(config: Config) -> dict[str, str]:
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(threads)),
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),  # the order of sets
         "IPYTHONDIR": str(private),
+        "LC_ALL": "C.UTF-8",  # the package speaks the system's language
     }
 
 

@@ -499,6 +499,26 @@ def test_exploding_gradients_are_found():
     assert "gradient-exploding" not in ids(checks.check_gradients(model, most=math.inf))
 
 
+def test_gradients_that_explode_through_time_are_found():
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.step, self.head = nn.Linear(4, 4), nn.Linear(4, 3)
+            nn.init.orthogonal_(self.step.weight, gain=1.5)
+            nn.init.zeros_(self.step.bias)
+
+        def forward(self, x):
+            state = 1e-9 * x
+            for _ in range(60):
+                state = self.step(state)
+            return self.head(state)
+
+    model = Recurrent()
+    found = run(model, sgd(model, 0.0), steps=1)
+    assert ids(found) == ["gradient-exploding"]
+    assert found.findings[0].where == "step.bias"
+
+
 def test_gradient_norms_are_those_of_torch():
     model = network()
     assert checks.gradient_norms(model) == {}

@@ -79,8 +79,14 @@ class Steps:
         """Remember the parameters before the first step."""
         self._before = self._before or self.checksums()
 
-    def before_step(self, named: Mapping[int, str], loss: float | None) -> None:
-        """Judge the gradients that the step is about to use."""
+    def before_step(self, named: Mapping[int, str], loss: float | None, *, grown: bool) -> None:
+        """Judge the gradients that the step is about to use.
+
+        Args:
+            named: The parameters by identity, those of the first layer first.
+            loss: The loss that they came from, if it is known.
+            grown: Whether the outputs of the layers grow out of proportion.
+        """
         self.count += 1
         if loss is not None:
             self.losses.append(loss)
@@ -92,9 +98,11 @@ class Steps:
         if not held and self.accumulated:
             self._report([finding("gradient-cleared")], self.count)
         if getattr(self.optimizer, "grad_scale", None) is None:  # a scaler has not divided yet
-            self._judge_sizes(held, named)
+            self._judge_sizes(held, named, loss or 0.0, 1.0 if grown else gradients.EXPLODING)
 
-    def _judge_sizes(self, held: list[tuple[str, torch.Tensor]], named: Mapping[int, str]) -> None:
+    def _judge_sizes(
+        self, held: list[gradients.Named], named: Mapping[int, str], loss: float, most: float
+    ) -> None:
         values = [gradients.norm(p.grad) for _, p in held if p.grad is not None]
         norms = {name: v.item() for (name, _), v in zip(held, values, strict=True)}
         if broken := [name for name, value in norms.items() if not math.isfinite(value)]:
@@ -103,7 +111,9 @@ class Steps:
                 [gradients.not_finite(where, (norms[name] for name in broken))], self.count
             )
             return
-        self._report(gradients.exploding(held, norms, gradients.EXPLODING), self.count)
+        # Targets without scaling make a large loss, and large gradients with it, by right.
+        if most < gradients.EXPLODING or math.hypot(*norms.values()) > most * abs(loss):
+            self._report(gradients.exploding(held, norms, most), self.count)
         order = {name: place for place, name in enumerate(named.values())}
         layers = sorted(gradients.weights(held), key=lambda pair: order.get(pair[0], -1))
         sizes = gradients.layer_sizes(norms, layers)

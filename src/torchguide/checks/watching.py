@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Watch", "watch"]
+
+GROWTH = 1e4  # of the outputs through the layers before the first step
 
 
 def watch(*parts: torch.nn.Module | torch.optim.Optimizer) -> Watch:
@@ -76,6 +79,7 @@ class Watch:
         self._accumulated: set[int] = set()  # parameters that ever got a gradient
         self._reached: set[int] = set()  # parameters that a loss was computed from
         self._sound: dict[str, torch.Tensor] = {}  # per layer: is its output free of NaN and Inf?
+        self._sizes: dict[str, torch.Tensor] = {}  # per layer with weights: mean absolute output
         self._loss: float | None = None
         self._known: set[tuple[str, str]] = set()
         self._owners: dict[int, list[Steps]] = {}
@@ -185,6 +189,8 @@ class Watch:
                     self._note_sound("input", given)
                 if not any(layer.children()):
                     self._note_sound(f"{name or type(layer).__name__}(…)", output)
+                    if any(p.ndim >= 2 for p in layer.parameters(recurse=False)):
+                        self._note_size(name, output)
                 if evaluating and (found := check_mode(root.model, training=False)):
                     self._calls.evaluated.put(output, found)
 
@@ -196,6 +202,19 @@ class Watch:
             if tensor.is_floating_point() and tensor.device.type != "meta":
                 sound = (tensor < math.inf).all()
                 self._sound[name] = self._sound.get(name, sound) & sound
+
+    def _note_size(self, name: str, value: object) -> None:
+        """Note how large the numbers are that a layer with weights puts out before any step."""
+        if not any(steps.count for steps in self._steps):
+            for _, tensor in itertools.islice(tensors(name, value), 1):
+                if tensor.is_floating_point() and tensor.numel():
+                    self._sizes[name] = tensor.abs().mean(dtype=torch.float32)
+
+    def _grown(self) -> bool:
+        """Tell whether outputs grow from layer to layer; the last layer's may fit its targets."""
+        sizes = [size.item() for size in self._sizes.values()][:-1]
+        self._sizes.clear()
+        return bool(sizes) and max(sizes) > GROWTH * max(sizes[0], 1e-3)
 
     def on_loss(self, loss: torch.Tensor) -> None:
         """Look at the loss that backward() starts from."""
@@ -248,7 +267,7 @@ class Watch:
 
     def _judge_step(self, steps: Steps) -> None:
         used = {key: self.named[key] for key in self.order if key in self.named}
-        steps.before_step({**used, **self.named}, self._loss)
+        steps.before_step({**used, **self.named}, self._loss, grown=self._grown())
         held = {id(parameter) for parameter in steps.parameters()}
         for root in self._roots:
             if held.isdisjoint(map(id, root.model.parameters())):
