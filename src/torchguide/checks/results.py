@@ -62,19 +62,18 @@ class Finding:
         return replace(self, message=message, fix=texts.advice(self.id, **values))
 
     def text(self, language: str | None = None) -> str:
-        """Say the finding in three lines: what and where, the fix, the page."""
+        """Say what was found, where, the fix and the page, a line each."""
         language = language or system_language()
         said, texts = self.in_language(language), _texts(language)
         place = [texts.say("checks.step", step=self.step)] if self.step else []
         place += [self.where] if self.where else []
-        return "\n  ".join(
-            (
-                texts.label(f"ui.severity.{self.severity}", said.message)
-                + (f" [{', '.join(place)}]" if place else ""),
-                texts.label("ui.fix", said.fix),
-                texts.label("ui.page", self.page),
-            )
-        )
+        lines = [
+            texts.label(f"ui.severity.{self.severity}", said.message),
+            *([texts.label("checks.where", ", ".join(place))] if place else []),
+            texts.label("ui.fix", said.fix),
+            texts.label("ui.page", self.page),
+        ]
+        return "\n  ".join(lines)
 
     def __str__(self) -> str:
         """Say the finding in the system's language."""
