@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -16,6 +18,7 @@ from torchguide.collect import collect
 from torchguide.doctor import diagnose
 from torchguide.environment import Device, Package, Snapshot
 from torchguide.environment_text import parse
+from torchguide.facts import read_text
 from torchguide.probes import Completed, Probes
 from torchguide.texts import Texts
 
@@ -261,6 +264,12 @@ def test_report_is_written_where_torch_is_broken(done):
     assert diagnosis.verdict == "problem"
     assert re.search(r"^torch does not load: \S", shown, re.MULTILINE)
     assert "error torch-broken: " in shown
+
+
+def test_each_text_stands_once():
+    for name in ("messages.csv", "findings.csv"):
+        keys = [row[0] for row in csv.reader(io.StringIO(read_text(name), newline=""))]
+        assert len(keys) == len(set(keys)), name
 
 
 def test_help_says_what_the_exit_status_means():
