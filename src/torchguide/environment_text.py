@@ -186,6 +186,8 @@ def _system(found: Found, platform: str) -> str | None:
         return "windows"
     if re.search(r"linux|ubuntu|debian|centos|red hat|rocky|posix|fedora|suse|\bos arch", told):
         return "linux"
+    if re.fullmatch(r"\d{3}\.\d+\.\d+", fields.get("driver", "")):
+        return "linux"  # drivers for Windows have two numbers
     return next((name for name in ("windows", "linux") if name in fields), None)
 
 
