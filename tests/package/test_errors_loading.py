@@ -171,3 +171,21 @@ def test_a_loader_that_waited_too_long_is_not_a_dead_worker():
     match = best("RuntimeError: DataLoader timed out after 30 seconds")
     assert match.id == "dataloader-timeout"
     assert "30" in match.title
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (
+            "neg-pip-network",
+            "error: Failed to fetch: `https://example.org/simple/torch/`\n  Caused by: Request failed",
+        ),
+        ("neg-pip-network", "ERROR: Wheel 'torch' located at /tmp/torch-2.13.0.whl is invalid."),
+        (
+            "neg-hub-network",
+            "RuntimeError: It looks like there is no internet connection and the repo could not be found in the cache (/cache)",
+        ),
+    ],
+)
+def test_a_failed_download_is_not_an_error_of_torch(kind, text):
+    assert best(text).id == kind
