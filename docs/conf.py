@@ -59,6 +59,7 @@ extensions = [
     "error_decoder",
     "error_entries",
     "shape_tools",
+    "glossary",
     "downloads",
 ]
 exclude_patterns = [

@@ -30,6 +30,7 @@ sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 from catalogs import CatalogError, Entry, read_entries  # noqa: E402 - beside the site's sources
 from chinese_style import has_chinese, has_words, style_problems  # noqa: E402
 from complete_translations import UI_DOMAIN, entry_problems  # noqa: E402
+from glossary import Term, read_terms  # noqa: E402
 from message_markup import MARKDOWN, RST, Markup  # noqa: E402
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = ["Template", "check", "main", "make_templates", "problems", "update"]
 
 LANGUAGE = "zh_CN"
 CATALOGS = Path("docs", "locales", LANGUAGE, "LC_MESSAGES")
+GLOSSARY = Path("docs/reference/glossary.csv")
 SAME = Path("docs", "locales", LANGUAGE, "same_as_english.csv")
 UPDATE = "run tools/i18n.py update"
 # No dates and no names: they would change every catalog, and git knows them.
@@ -145,6 +147,7 @@ def problems(root: Path, templates: dict[str, Template]) -> Iterator[str]:
     """Yield `file:line: fault` for all that keeps the Chinese site from being complete."""
     same = _SameAsEnglish(root / SAME)
     yield from same.faults
+    terms = read_terms(root / GLOSSARY) if (root / GLOSSARY).exists() else ()
     catalogs = {
         path.relative_to(root / CATALOGS).with_suffix("").as_posix(): path
         for path in sorted((root / CATALOGS).rglob("*.po"))
@@ -166,9 +169,20 @@ def problems(root: Path, templates: dict[str, Template]) -> Iterator[str]:
             if row.startswith("#~"):
                 yield f"{place}:{number}: an obsolete entry, {UPDATE}"
         for entry in entries:
-            for fault in _entry_faults(entry, domain, root / "docs", same):
+            for fault in (
+                *_entry_faults(entry, domain, root / "docs", same),
+                *_other_words(entry, terms),
+            ):
                 yield f"{place}:{entry.line}: {fault}"
     yield from same.unused()
+
+
+def _other_words(entry: Entry, terms: tuple[Term, ...]) -> Iterator[str]:
+    """Name words for which this guide has another one."""
+    for term in terms:
+        for word in term.not_chinese:
+            if word in entry.msgstr:
+                yield f"this guide says {term.chinese}, not {word}: {entry.msgstr!r}"
 
 
 def _compare(place: str, entries: tuple[Entry, ...], template: Template) -> Iterator[str]:

@@ -28,6 +28,8 @@ SOURCES = {
     "docs/page.md": "# PyTorch\n\n```python\nx = 1  # the number\n```\n",
     "docs/old.rst": ":orphan:\n\nOld\n===\n\nA ``word`` and :doc:`home <index>`.\n",
     "docs/_templates/page.html": '{{ _("Page %(number)s") }}\n',
+    "docs/reference/glossary.csv": "term,forms,chinese,chinese_forms,not_chinese,definition,"
+    "chinese_definition,page\nnumber,,数,,数目,A number.,一个数。,page\n",
     "docs/locales/zh_CN/same_as_english.csv": "message,reason\nPyTorch,a name\n",
 }
 CATALOGS = {
@@ -121,6 +123,7 @@ def test_a_written_catalog_has_neither_dates_nor_places(project):
         ("page.po", '"这个数"', '"x = 1, 然后"', "half-width punctuation"),
         ("page.po", '"这个数"', '"这个(数)"', "half-width punctuation"),
         ("page.po", '"这个数"', '"这个， 数"', "a space beside full-width punctuation"),
+        ("page.po", '"这个数"', '"这个数目"', "page.po:14: this guide says 数, not 数目"),
         ("index.po", "`view`", "`views`", "index.po:14: the translation lacks `view`"),
         (
             "index.po",
