@@ -60,6 +60,7 @@ extensions = [
     "error_entries",
     "shape_tools",
     "glossary",
+    "traceback_lexer",
     "downloads",
 ]
 exclude_patterns = [
