@@ -189,3 +189,17 @@ def test_a_loader_that_waited_too_long_is_not_a_dead_worker():
 )
 def test_a_failed_download_is_not_an_error_of_torch(kind, text):
     assert best(text).id == kind
+
+
+DROPPED = {
+    "AttributeError: module 'numpy' has no attribute 'float'.\n`np.float` was a deprecated alias": "np.float is gone from NumPy since 1.24",
+    "AttributeError: `np.float_` was removed in the NumPy 2.0 release. Use `np.float64` instead.": "np.float_ is gone from NumPy since 2.0",
+    "AttributeError: module 'numpy' has no attribute 'asscalar'": "no numpy.asscalar",
+}
+
+
+@pytest.mark.parametrize("text", DROPPED)
+def test_a_name_that_numpy_has_dropped_is_told(text):
+    match = best(text)
+    assert match.id == "neg-not-pytorch-library"
+    assert DROPPED[text] in match.title
