@@ -8,6 +8,7 @@ request is made and the page works from a file, too. The table of all messages n
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -83,8 +84,13 @@ def _cell(*content: nodes.Node) -> list[nodes.Node]:
     return [paragraph]
 
 
+def _general(title: str) -> str:
+    """Write a title for the kind, where no message gives the numbers."""
+    return re.sub(r"\{[a-z][a-z0-9_]*\}", "…", title)
+
+
 def _row(entry: Entry, language: str) -> list[list[nodes.Node]]:
-    title: nodes.Node = nodes.Text(entry.data["title"][language])
+    title: nodes.Node = nodes.Text(_general(entry.data["title"][language]))
     if entry.page:  # the anchor is a label of that page: a wrong one fails the build
         title = pending_xref(
             "", nodes.inline("", "", title), refdomain="std", reftype="ref", refexplicit=True,
@@ -116,7 +122,7 @@ def form(language: str) -> str:
     """Write the box and the places for its answers."""
     buttons = "".join(
         f'<button type="button" data-example="{html.escape(entry.data["test"][0])}">'
-        f"{html.escape(entry.data['title'][language])}</button>\n"
+        f"{html.escape(_general(entry.data['title'][language]))}</button>\n"
         for entry in map(load().entry, EXAMPLES)
     )
     said = {

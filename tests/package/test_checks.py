@@ -741,3 +741,9 @@ def test_every_finding_that_a_check_makes_is_in_the_table_and_the_other_way_roun
         assert f'"{row["id"]}"' in source
     for made in re.findall(r'finding\(\s*"([a-z-]+)"', source):
         assert made in {row["id"] for row in ROWS}
+
+
+def test_places_are_joined_as_the_language_does():
+    finding = checks.Finding("loss-broadcast", "error", "", "cross_entropy", "", "", step=1)
+    assert "step 1, cross_entropy" in finding.text("en")
+    assert "第 1 步、cross_entropy" in finding.text("zh")

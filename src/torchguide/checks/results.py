@@ -69,7 +69,11 @@ class Finding:
         place += [self.where] if self.where else []
         lines = [
             texts.label(f"ui.severity.{self.severity}", said.message),
-            *([texts.label("checks.where", ", ".join(place))] if place else []),
+            *(
+                [texts.label("checks.where", texts.say("checks.comma").join(place))]
+                if place
+                else []
+            ),
             texts.label("ui.fix", said.fix),
             texts.label("ui.page", self.page),
         ]
