@@ -51,7 +51,10 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
         r"\1<hidden>",
     ),
     (
-        re.compile(r"(?i)\b((?:authorization:[ ]{0,3})?bearer[ ]{1,3})[\w.~+/=-]{8,2000}"),
+        re.compile(
+            r"(?i)\b((?:(?:authorization:[ ]{0,3})?bearer|authorization:[ ]{0,3}basic)[ ]{1,3})"
+            r"[\w.~+/=-]{8,2000}"
+        ),
         r"\1<hidden>",
     ),
     (
@@ -66,7 +69,15 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         # with spaces where a separator follows
         re.compile(
-            r"([A-Za-z]:\\{1,2}Users\\{1,2})(?:[^\\/:*?\"<>|\r\n]{1,40}(?=\\)|[^\\/\s:'\"]{1,64})"
+            r"(?i)([a-z]:\\{1,2}Users\\{1,2})(?:[^\\/:*?\"<>|\r\n]{1,40}(?=\\)|[^\\/\s:'\"]{1,64})"
+        ),
+        r"\1<user>",
+    ),
+    (
+        # /homes, /nfs/users and media are homes and disks named after people, too
+        re.compile(
+            r"(?<![\w./-])((?:/[\w.-]{1,40}){0,4}/(?:homes|users)/|(?:/run)?/media/)"
+            r"(?!<user>)[^/\\\s:'\"]{1,64}(?=/)"
         ),
         r"\1<user>",
     ),

@@ -23,6 +23,10 @@ PLACEHOLDER = re.compile(r"<(?:user|host|address|e-mail|hidden|uuid|private)>")
         (r"C:\Users\Carol\venv", r"C:\Users\<user>\venv"),
         (r"C:\Users\Carol Ann Lee\venv", r"C:\Users\<user>\venv"),
         (r"'C:\\Users\\Carol\\venv'", r"'C:\\Users\\<user>\\venv'"),
+        (r"c:\users\carol ann\venv", r"c:\users\<user>\venv"),
+        ("/nfs/users/alice/x:/homes/bob/lib", "/nfs/users/<user>/x:/homes/<user>/lib"),
+        ("/media/alice/disk and /run/media/bob/x", "/media/<user>/disk and /run/media/<user>/x"),
+        ("Authorization: Basic YWxpY2U6cGFzcw==", "Authorization: Basic <hidden>"),
         ("C:\\Users\\张三\\venv", "C:\\Users\\<user>\\venv"),
         ("alice@host-1:~$ ls", "<user>@<host>:~$ ls"),
         ("[alice@node07 project]$ ls", "[<user>@<host> project]$ ls"),
@@ -74,6 +78,8 @@ def test_people_and_machines_are_hidden(text, clean):
         "git version 0123456789abcdef0123456789abcdef01234567",
         "CUDA_VISIBLE_DEVICES=0,1",
         "the key is missing: 'encoder.weight'",
+        "a basic understanding of basic operations",
+        "https://docs.example.org/users/guide/x.html",
     ],
 )
 def test_what_describes_the_fault_is_kept(text):
