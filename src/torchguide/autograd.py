@@ -22,7 +22,7 @@ class GraphNode:
     number: int
     """Counted from 0, the result; a node comes after all that were computed from it."""
     name: str
-    """The operation as PyTorch names its gradient, without the trailing number, or the leaf."""
+    """The operation as PyTorch names its gradient, such as ``MulBackward0``, or the leaf."""
     kind: str
     """``"operation"``, ``"leaf"`` or ``"result"``, which is an operation, too."""
     inputs: tuple[int, ...]
@@ -45,11 +45,14 @@ def walk_graph(
             others are called by their shapes.
 
     Raises:
+        TypeError: If the result is no tensor.
         ValueError: If nothing was recorded for the tensor.
 
     The graph is that of https://docs.pytorch.org/docs/stable/notes/autograd.html; it is read,
     not run, and no hook is called.
     """
+    if not isinstance(result, torch.Tensor):
+        raise TypeError(f"the result is of type {type(result).__name__}; expected a torch.Tensor")
     if result.grad_fn is None:
         why = "is a leaf itself" if result.requires_grad else "does not require gradients"
         raise ValueError(f"no graph stands behind this tensor: it {why}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import networkx as nx
+import torch
 from matplotlib.patches import FancyArrowPatch
 
 from torchguide.autograd import walk_graph
@@ -13,7 +14,6 @@ from torchguide.drawing import BACKGROUND, FAINT, INK, UNUSED, USED, draw_box, n
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import torch
     from matplotlib.axes import Axes
 
     from torchguide.autograd import GraphNode
@@ -125,7 +125,7 @@ def _lines(
 
 
 def _short(tensor: torch.Tensor) -> str:
-    if tensor.numel() > 4:
+    if tensor.numel() > 4 or tensor.is_meta or tensor.layout is not torch.strided:
         return f"shape {tuple(tensor.shape)}"
     numbers = [f"{value:.4g}" for value in tensor.reshape(-1).tolist()]
     shown = numbers[0] if tensor.dim() == 0 else "[" + ", ".join(numbers) + "]"

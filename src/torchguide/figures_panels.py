@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from torchguide.drawing import BACKGROUND, FAINT, INK, UNUSED, USED, draw_box, new_axes, write
+from torchguide.figures_storage import check_values
 
 if TYPE_CHECKING:
     import torch
@@ -38,8 +39,7 @@ def draw_panels(
     """
     if columns < 1:
         raise ValueError("a drawing needs at least one column of panels")
-    if tensor.is_meta:
-        raise ValueError(f"{name!r} is on the meta device and has no values to draw")
+    check_values(name, tensor)
     if not 0 < tensor.numel() <= MOST_CELLS:
         raise ValueError(
             f"{name!r} has {tensor.numel()} elements; draw one of 1 to {MOST_CELLS}, or a slice"

@@ -17,6 +17,7 @@ from torchguide.drawing import (
     new_axes,
     write,
 )
+from torchguide.tensors import expect_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,11 +108,24 @@ def draw_shared_storage(
     return ax
 
 
-def _check_drawable(name: str, tensor: torch.Tensor) -> None:
-    """Raise a ValueError for a tensor whose storage can't be drawn."""
-    storage_cells(tensor)
+def check_values(name: str, tensor: torch.Tensor) -> None:
+    """Raise an error for what has no values to draw, with the reason."""
+    expect_tensor(tensor, repr(name))
+    if tensor.layout is not torch.strided:
+        raise ValueError(
+            f"{name!r} with the layout {tensor.layout} has no strides; draw its to_dense()"
+        )
     if tensor.is_meta:
         raise ValueError(f"{name!r} is on the meta device and has no values to draw")
+    try:
+        tensor.detach().as_strided((min(tensor.numel(), 1),), (1,)).tolist()
+    except RuntimeError:
+        raise ValueError(f"the values of {name!r}, {tensor.dtype}, cannot be read") from None
+
+
+def _check_drawable(name: str, tensor: torch.Tensor) -> None:
+    """Raise a ValueError for a tensor whose storage can't be drawn."""
+    check_values(name, tensor)
     cells = tensor.untyped_storage().nbytes() // tensor.element_size()
     if not 0 < cells <= MOST_CELLS:
         raise ValueError(

@@ -30,8 +30,18 @@ __all__ = [
 ]
 
 
+def expect_tensor(value: Any, name: str = "the argument") -> None:
+    """Refuse what is no tensor, and a tensor that has no shape of its own, with the reason."""
+    if not hasattr(value, "untyped_storage"):
+        raise TypeError(f"{name} is of type {type(value).__name__}; expected a torch.Tensor")
+    if value.is_nested and str(value.layout) == "torch.strided":
+        raise ValueError(f"{name} is a nested tensor without one shape; give one of its unbind()")
+
+
 def _sizes(shape: Sequence[int] | int, what: str) -> tuple[int, ...]:
     """Read a shape, a torch.Size or a number."""
+    if hasattr(shape, "shape"):  # the numbers in a tensor would pass for sizes
+        raise TypeError(f"{what} is of type {type(shape).__name__}; give its .shape")
     try:
         sizes = tuple(map(operator.index, [shape] if isinstance(shape, int) else shape))
     except TypeError:
@@ -201,11 +211,12 @@ def explain_view(
         language: ``"en"`` or ``"zh"``; that of the system if not given.
 
     Raises:
-        TypeError: If the shape is no sequence of whole numbers.
+        TypeError: If the tensor is none, or the shape is no sequence of whole numbers.
         ValueError: If the tensor has no strides, a sparse one for example.
 
     Follows `computeStride` in PyTorch's aten/src/ATen/TensorUtils.cpp.
     """
+    expect_tensor(tensor)
     if str(tensor.layout) != "torch.strided":
         raise ValueError(f"a tensor with the layout {tensor.layout} has no strides")
     given: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
@@ -329,8 +340,13 @@ def describe(
         language: ``"en"`` or ``"zh"``, for the few words that torch has no name for; that of the
             system if not given.
 
+    Raises:
+        TypeError: If it is no tensor.
+        ValueError: If it is a nested tensor of the old layout, which has no shape.
+
     Nothing is computed and nothing copied: the values are not looked at. Memory is in bytes.
     """
+    expect_tensor(tensor)
     texts = Texts(language or system_language())
     facts: dict[str, object] = {
         "dtype": tensor.dtype,
@@ -338,10 +354,11 @@ def describe(
         "shape": tuple(tensor.shape),
     }
     if str(tensor.layout) == "torch.strided":
-        # an expanded axis has a stride of 0 and uses no memory
-        steps = zip(tensor.shape, tensor.stride(), strict=True)
+        # an expanded axis has a stride of 0 and uses no memory; windows share their cells
+        steps = [*zip(tensor.shape, tensor.stride(), strict=True)]
         cells = math.prod(size for size, stride in steps if stride or size == 0)
-        used = cells * tensor.element_size()
+        span = 1 + sum((size - 1) * stride for size, stride in steps)
+        used = min(cells, span) * tensor.element_size() if cells else 0
         facts |= {
             "stride()": tensor.stride(),
             "storage_offset()": tensor.storage_offset(),

@@ -67,6 +67,11 @@ def test_a_custom_function_has_its_own_name():
     assert nodes[0].name == "TwiceBackward"
 
 
+def test_what_is_no_tensor_is_refused():
+    with pytest.raises(TypeError, match=r"of type list; expected a torch\.Tensor"):
+        list(walk_graph([torch.ones(1, requires_grad=True)]))
+
+
 def test_a_tensor_without_a_graph_is_refused_with_the_reason():
     with pytest.raises(ValueError, match="does not require gradients"):
         list(walk_graph(torch.ones(1)))

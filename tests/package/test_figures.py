@@ -183,6 +183,7 @@ def test_a_tensor_of_a_graph_and_a_scalar_can_be_drawn():
         (torch.empty(0), "has 0 cells"),
         (torch.empty(3, device="meta"), "'x' is on the meta device"),
         (torch.eye(2).to_sparse(), "layout torch.sparse_coo has no strides"),
+        (torch.zeros(2, dtype=torch.bits8), "the values of 'x', torch.bits8, cannot be read"),
     ],
 )
 def test_a_tensor_that_cannot_be_drawn_is_refused_with_the_reason(tensor, message):
@@ -234,6 +235,8 @@ def test_tensors_of_any_number_of_axes_are_panels(shape):
         (torch.zeros(97), "97 elements; draw one of 1 to 96"),
         (torch.zeros(0, 3), "0 elements"),
         (torch.zeros(3, device="meta"), "no values to draw"),
+        (torch.eye(2).to_sparse(), "layout torch.sparse_coo has no strides"),
+        (torch.zeros(2, dtype=torch.bits8), "the values of 'x', torch.bits8, cannot be read"),
     ],
 )
 def test_a_tensor_without_panels_is_refused(tensor, message):
@@ -287,6 +290,20 @@ def test_a_leaf_stands_beside_what_else_its_first_use_takes():
     tops = {p.get_gid(): p.get_y() + p.get_height() for p in ax.patches if p.get_gid()}
     leaves = sorted(top for gid, top in tops.items() if gid.startswith("leaf"))
     assert leaves[0] < leaves[1]  # b is below w
+
+
+@pytest.mark.parametrize("draw", [draw_storage, draw_panels])
+def test_what_is_no_tensor_is_not_drawn(draw):
+    with pytest.raises(TypeError, match=r"'x' is of type list; expected a torch\.Tensor"):
+        draw([1, 2])
+
+
+@pytest.mark.parametrize(
+    "leaf", [torch.ones(2, device="meta"), torch.eye(2).to_sparse()], ids=["meta", "sparse"]
+)
+def test_a_graph_of_leaves_without_values_shows_their_shapes(leaf):
+    drawn = draw_graph((leaf.requires_grad_() * 2).sum(), {"w": leaf}, values=True)
+    assert f"shape {tuple(leaf.shape)}" in texts(drawn)
 
 
 def test_a_graph_too_large_is_refused():

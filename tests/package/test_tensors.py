@@ -47,6 +47,27 @@ def test_what_is_no_shape_is_refused(shapes, error):
         explain_broadcast(*shapes)
 
 
+def test_a_tensor_given_for_a_shape_is_refused_and_not_printed():
+    huge = torch.zeros(1).expand(10**6, 10**6)
+    for tensor in (torch.arange(3), huge):  # the numbers of the first would pass for sizes
+        with pytest.raises(TypeError, match=r"^shape 1 is of type Tensor; give its \.shape$"):
+            explain_broadcast(tensor, (3,))
+
+
+@pytest.mark.parametrize("explain", [describe, lambda value: explain_view(value, 2)])
+@pytest.mark.parametrize("value", [[1, 2], None, 3, torch.ones(2).numpy()])
+def test_what_is_no_tensor_is_refused(explain, value):
+    with pytest.raises(TypeError, match=r"expected a torch\.Tensor"):
+        explain(value)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("explain", [describe, lambda value: explain_view(value, 2)])
+def test_a_nested_tensor_without_a_shape_is_refused(explain):
+    with pytest.raises(ValueError, match="nested tensor without one shape"):
+        explain(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))
+
+
 def test_a_number_and_a_torch_size_are_shapes():
     assert explain_broadcast(3, torch.Size([2, 1])).shape == (2, 3)
     assert explain_broadcast().shape == ()
@@ -144,6 +165,12 @@ def test_an_expanded_tensor_uses_less_memory_than_its_elements_take():
     facts = describe(torch.zeros(3, 1).expand(3, 1000), language="en").facts
     assert facts["untyped_storage()"] == "12 bytes, of which this tensor uses 12"
     assert facts["nbytes"] == "12000 bytes"
+
+
+def test_windows_that_overlap_use_no_more_memory_than_there_is():
+    facts = describe(torch.arange(6).unfold(0, 3, 1), language="en").facts
+    assert facts["nbytes"] == "96 bytes"
+    assert facts["untyped_storage()"] == "48 bytes, of which this tensor uses 48"
 
 
 def test_a_description_knows_what_autograd_knows():
