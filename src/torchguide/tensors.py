@@ -6,6 +6,7 @@ English or Chinese, and the drawings, are made from it. `explain_broadcast` need
 
 from __future__ import annotations
 
+import contextlib
 import html
 import math
 import operator
@@ -364,10 +365,10 @@ def describe(
             "storage_offset()": tensor.storage_offset(),
             "is_contiguous()": tensor.is_contiguous(),
             "nbytes": texts.say("describe.bytes", count=tensor.numel() * tensor.element_size()),
-            "untyped_storage()": texts.say(
-                "describe.storage", count=tensor.untyped_storage().nbytes(), used=used
-            ),
         }
+        with contextlib.suppress(NotImplementedError):  # inside torch.func there is none
+            held = tensor.untyped_storage().nbytes()
+            facts["untyped_storage()"] = texts.say("describe.storage", count=held, used=used)
     else:
         facts |= {"layout": tensor.layout}
     facts |= {

@@ -206,6 +206,13 @@ def test_every_kind_of_tensor_is_described(make):
     assert str(tensor.dtype) in text
 
 
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap])
+def test_a_tensor_inside_a_function_transform_is_described(transform):
+    seen = []
+    transform(lambda x: (seen.append(describe(x).facts["shape"]), x.sum())[1])(torch.ones(3, 2))
+    assert seen == [(3, 2) if transform is torch.func.grad else (2,)]
+
+
 def test_a_notebook_shows_an_escaped_table():
     shown = describe(torch.ones(1), "<b>")._repr_html_()
     assert "<caption>&lt;b&gt;</caption>" in shown
