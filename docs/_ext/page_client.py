@@ -26,8 +26,8 @@ LOG = logging.getLogger("torchguide.pages")
 LOG.addHandler(logging.NullHandler())  # page_execution says what there is to say
 LOG.propagate = False
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-# how ipykernel names the file of a cell
-CELL = re.compile(r"[^\s\"'(]*ipykernel_\d+[/\\]\d+\.py")
+# how ipykernel names the file of a cell; begun only where a word begins, as outputs can be long
+CELL = re.compile(r"(?<![^\s\"'(])[^\s\"'(]*ipykernel_\d+[/\\]\d+\.py")
 SETUP = Path(__file__).with_name("torch_warnings.py")
 EXPECTED = "raises-exception"
 
