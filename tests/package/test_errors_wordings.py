@@ -285,3 +285,19 @@ WORDINGS = [
 def test_a_wording_is_recognised(kind, text):
     matches = explain(text)
     assert matches[0].id == kind
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_program_without_torch_is_not_told_to_build_something(language):
+    plain = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'torch'"
+    answer = explain(plain, language)[0]
+    assert "python -m pip install torch" in answer.fix
+    assert "--no-build-isolation" not in answer.fix
+    build = f"Getting requirements to build wheel ... error\n{plain}"
+    assert "--no-build-isolation" in explain(build, language)[0].fix
+
+
+def test_another_module_that_is_missing_is_not_torch():
+    for text in ("No module named 'torchaudio'", "No module named 'torch_scatter'"):
+        matches = explain(f"ModuleNotFoundError: {text}")
+        assert all("Python that runs the program" not in match.title for match in matches)
