@@ -655,7 +655,7 @@ def test_a_finding_is_plain_data_in_either_language(monkeypatch):
 def test_a_finding_says_where_it_was_seen_on_a_line_of_its_own():
     item = dataclasses.replace(finding("zero-grad-missing", "0.weight"), step=2)
     assert item.text("en").split("\n")[1] == "  Where: step 2, 0.weight"
-    assert item.text("zh").split("\n")[1] == "  位置：第 2 步, 0.weight"
+    assert item.text("zh").split("\n")[1] == "  位置：第 2 步、0.weight"
     assert "Where" not in finding("gradient-cleared").text("en")
 
 

@@ -117,7 +117,7 @@ MISTAKES = {
     "target-out-of-bounds": [
         lambda: functional.cross_entropy(zeros(1, 3), torch.tensor([3])),
         lambda: functional.one_hot(torch.tensor([3]), 3),
-        lambda: functional.binary_cross_entropy(torch.tensor([1.2]), torch.tensor([1.0])),
+        lambda: functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([2.0])),
     ],
     "embedding-index-out-of-range": [
         lambda: nn.Embedding(10, 3)(torch.tensor([10])),
