@@ -45,6 +45,8 @@ class Term:
     forms: tuple[str, ...]
     chinese: str
     chinese_forms: tuple[str, ...]
+    everyday: str
+    """Where the word often means something else, so that only its forms are linked: en, zh, both."""
     not_chinese: tuple[str, ...]
     """Words that mean the same and are not used here."""
     definition: str
@@ -70,13 +72,13 @@ def read_terms(path: Path) -> tuple[Term, ...]:
         rows = csv.DictReader(file)
         for row in rows:
             place = f"{path}:{rows.line_num}"
-            optional = {"forms", "chinese_forms", "not_chinese"}
+            optional = {"forms", "chinese_forms", "everyday", "not_chinese"}
             if missing := [
                 name for name, value in row.items() if name not in optional and not value
             ]:
                 raise ExtensionError(f"{place}: no {', '.join(missing)}")
             lists: dict[str, Any] = {
-                name: tuple(filter(None, row[name].split("|"))) for name in optional
+                name: tuple(filter(None, row[name].split("|"))) for name in optional - {"everyday"}
             }
             term = Term(**{**row, **lists})
             names = {term.term, *term.forms}
@@ -129,7 +131,9 @@ def _finder(path: Path, _digest: str, *, chinese: bool) -> tuple[re.Pattern[str]
     """Return a pattern for all terms, longest first, and what each match means."""
     means: dict[str, Term] = {}
     for term in read_terms(path):
-        forms = (term.chinese, *term.chinese_forms) if chinese else (term.term, *term.forms)
+        name = term.chinese if chinese else term.term
+        clear = term.everyday not in ("both", "zh" if chinese else "en")
+        forms = (*([name] if clear else []), *(term.chinese_forms if chinese else term.forms))
         means.update({form.lower(): term for form in forms})
     longest = sorted(means, key=len, reverse=True)
     parts = [

@@ -53,6 +53,7 @@ def used_characters(site: Path) -> frozenset[str]:
     used = set(ALWAYS)
     for page in site.rglob("*.html"):
         for formula in MATH.findall(page.read_text("utf-8")):
+            used.update("√" if re.search("<m(sqrt|root)", formula) else "")  # drawn, not written
             used.update(html.unescape(TAG.sub("", formula)))
     return frozenset(used | {_italic_forms()[each] for each in used & _italic_forms().keys()})
 

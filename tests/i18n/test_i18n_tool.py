@@ -28,8 +28,8 @@ SOURCES = {
     "docs/page.md": "# PyTorch\n\n```python\nx = 1  # the number\n```\n",
     "docs/old.rst": ":orphan:\n\nOld\n===\n\nA ``word`` and :doc:`home <index>`.\n",
     "docs/_templates/page.html": '{{ _("Page %(number)s") }}\n',
-    "docs/reference/glossary.csv": "term,forms,chinese,chinese_forms,not_chinese,definition,"
-    "chinese_definition,page\nnumber,,数,,数目,A number.,一个数。,page\n",
+    "docs/reference/glossary.csv": "term,forms,chinese,chinese_forms,everyday,not_chinese,definition,"
+    "chinese_definition,page\nnumber,,数,,,数目,A number.,一个数。,page\n",
     "docs/locales/zh_CN/same_as_english.csv": "message,reason\nPyTorch,a name\n",
 }
 CATALOGS = {

@@ -9,11 +9,11 @@ from sphinx.errors import ExtensionError
 from glossary import read_terms
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAD = "term,forms,chinese,chinese_forms,not_chinese,definition,chinese_definition,page\n"
+HEAD = "term,forms,chinese,chinese_forms,everyday,not_chinese,definition,chinese_definition,page\n"
 ROWS = (
-    "stride,strides,步长,,步幅,How far.,隔多远。,page\n"
-    "storage,,存储,,,The row.,一整条。,other\n"
-    "storage offset,,存储偏移,,,Where.,从哪里。,other\n"
+    "stride,strides,步长,,,步幅,How far.,隔多远。,page\n"
+    "storage,,存储,,,,The row.,一整条。,other\n"
+    "storage offset,,存储偏移,,,,Where.,从哪里。,other\n"
 )
 PAGES = {
     "index.rst": "Home\n====\n\n.. toctree::\n\n   page\n   other\n   reference/glossary\n",
@@ -82,8 +82,8 @@ def test_a_changed_table_writes_the_pages_anew(tmp_path, make_site):
 @pytest.mark.parametrize(
     ("rows", "fault"),
     [
-        ("stride,,步长,,,How far.,,page\n", r"glossary\.csv:2: no chinese_definition"),
-        (ROWS + "strides,,x,,,y,z,page\n", r"glossary\.csv:5: strides stands twice"),
+        ("stride,,步长,,,,How far.,,page\n", r"glossary\.csv:2: no chinese_definition"),
+        (ROWS + "strides,,x,,,,y,z,page\n", r"glossary\.csv:5: strides stands twice"),
     ],
 )
 def test_a_faulty_table_is_an_error_with_its_line(tmp_path, rows, fault):
@@ -96,3 +96,13 @@ def test_a_faulty_table_is_an_error_with_its_line(tmp_path, rows, fault):
 def test_every_term_of_this_guide_is_taught_by_a_page():
     for term in read_terms(ROOT / "docs" / "reference" / "glossary.csv"):
         assert (ROOT / "docs" / f"{term.page}.md").is_file(), term
+
+
+def test_a_word_that_often_means_something_else_is_linked_in_its_other_forms_only(
+    tmp_path, make_site
+):
+    row = "kernel,GPU kernels,核函数,,both,,A program.,一个程序。,page\n"
+    text = "Other\n=====\n\nThe Linux kernel and two GPU kernels.\n"
+    files = PAGES | {"other.rst": text, "reference/glossary.csv": HEAD + ROWS + row}
+    app = make_site(tmp_path, files, CONF)
+    assert [word for word, _ in links(app, "other")] == ["GPU kernels"]

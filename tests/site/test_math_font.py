@@ -73,3 +73,10 @@ def test_an_unchanged_site_does_not_cut_the_font_again(site, monkeypatch):
     (site.outdir / "_static" / "math.woff").unlink()
     with pytest.raises(Exception, match="cut again"):
         site.build()
+
+
+def test_a_root_has_its_sign_although_no_text_holds_it(tmp_path):
+    (tmp_path / "a.html").write_text("<math><msqrt><mi>x</mi></msqrt></math>", "utf-8")
+    assert "√" in used_characters(tmp_path)
+    (tmp_path / "a.html").write_text("<math><mi>x</mi></math>", "utf-8")
+    assert "√" not in used_characters(tmp_path)
