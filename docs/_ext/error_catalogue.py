@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from torchguide.errors.catalogue import CONFIDENCES, LEVELS
+from torchguide.errors.deciding import WRAPPERS
 from torchguide.errors.templates import fields, javascript_pattern, readable
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def browser_data(
     return {
         "entries": entries,
         "requires": requires,
+        "wrappers": WRAPPERS,
         "tables": {
             name: {key: row[language] for key, row in table.items()}
             for name, table in catalogue.tables.items()

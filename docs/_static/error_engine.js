@@ -88,19 +88,6 @@ globalThis.guideErrorEngine = (catalogue) => {
   const EXCEPTION =
     /(?:^|[\s:|>(\u3000-\u9fff])(?<name>(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Interrupt|Timeout)\w{0,80})(?<rest>:(?= |$).*|$)/;
   const DOTTED = /^(?<name>(?:[a-z_]\w*\.){1,8}[A-Z]\w*(?<!Warning))(?<rest>:(?= |$).*)/;
-  const WRAPPERS = [
-    "ChildFailedError",
-    "CalledProcessError",
-    "ProcessRaisedException",
-    "ProcessExitedException",
-    "SubprocessError",
-    "RayTaskError",
-    "KeyboardInterrupt",
-    "EOFError",
-    "BrokenPipeError",
-    "ConnectionResetError",
-    "ConnectionRefusedError",
-  ];
   const RELAYED = new RegExp(
     `^:? (?:Caught [${w}]+ in |Error running command|Command .{0,200} returned non-zero` +
       String.raw`|Error\(s\) in loading (?!state_dict))`,
@@ -121,7 +108,7 @@ globalThis.guideErrorEngine = (catalogue) => {
       }
       const { name, rest } = match.groups;
       const bare = name.slice(name.lastIndexOf(".") + 1);
-      if (WRAPPERS.some((each) => bare.startsWith(each)) || RELAYED.test(rest)) return;
+      if (catalogue.wrappers.some((each) => bare.startsWith(each)) || RELAYED.test(rest)) return;
       last = log.starts[index] + match.index + match[0].length - rest.length - name.length;
     });
     return last;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torchguide.errors.log_text import Log
 
-__all__ = ["deciding_exception"]
+__all__ = ["WRAPPERS", "deciding_exception"]
 
 # `RuntimeError: …` at the beginning of a line, or after a word such as 报错：
 _EXCEPTION = re.compile(
@@ -22,7 +22,7 @@ _DOTTED = re.compile(
     r"(?P<name>(?:[a-z_]\w*\.){1,8}[A-Z]\w*(?<!Warning))(?P<rest>:(?= |$).*)", re.ASCII
 )
 # they only pass on what another process or thread has raised
-_WRAPPERS = (
+WRAPPERS = (
     "ChildFailedError",
     "CalledProcessError",
     "ProcessRaisedException",
@@ -57,7 +57,7 @@ def deciding_exception(log: Log) -> tuple[int, str] | None:
         if index <= ignored_until:
             ignored_until = -1
             continue
-        if name.startswith(_WRAPPERS) or _RELAYED.match(match["rest"]):
+        if name.startswith(WRAPPERS) or _RELAYED.match(match["rest"]):
             continue
         found.append((start + match.start("name"), match["name"]))
     return found[-1] if found else None
