@@ -34,6 +34,7 @@ FILES = (
     "LICENSE",
     "CHANGELOG.md",
     "docs/LICENSE",
+    "tests/package/data/errors.jsonl",
 )
 PARTS = ("second", "unchanged", "edit", "cold", "growth")
 FRONT = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n  display_name: Python 3\n---\n\n"
@@ -98,6 +99,7 @@ class Tree:
             shutil.copytree(ROOT / name, folder / name, ignore=ignore)
         for name in FILES:
             if (ROOT / name).exists():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, folder / name)
         self.clean()
 
@@ -126,6 +128,7 @@ class Tree:
         if code:
             print(text)
             raise SystemExit(f"build_site.py {' '.join(arguments)} failed")
+        print(f"      built in {seconds:.1f} s: {' '.join(arguments) or 'both languages'}", flush=True)
         listed = re.findall(r"executed \d+ examples: (.*)", text)
         plain = re.findall(r"(\S+): Executed notebook in", text)  # myst-nb's own words
         return Build(
