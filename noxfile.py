@@ -30,7 +30,7 @@ Versions and machines:
 
     nox -s tests_ext        the site's extensions on every Python that nox finds
     nox -s tests_torch      the package on named torch builds; `nox -t cpu`, `nox -t gpu`
-    nox -s gpu              tests on the accelerator of this machine, with the torch in use
+    nox -s gpu              tests, records and examples on this machine's accelerator, with its torch
     nox -s container        the container's servers without Docker, and its files
     nox -s build            sdist and wheel, installed and run
 
@@ -133,8 +133,12 @@ def tests_torch(session: nox.Session, name: str) -> None:
 
 @nox.session(default=False, venv_backend="none")
 def gpu(session: nox.Session) -> None:
-    """Test on this machine's accelerator, with the torch that is installed; none is a failure."""
+    """Test, record and run on this machine's accelerator, with its torch; none is a failure."""
     session.run("python", "-m", "pytest", "tests/gpu", *session.posargs, external=True)
+    record = ("record", "--out", "src/torchguide/data/records")
+    session.run("python", "-m", "torchguide", *record, external=True)
+    scripts = [path.stem for path in (HERE / "examples" / "gpu").glob("*.py")]
+    session.run("python", "tools/run_examples.py", *scripts, external=True)
 
 
 @nox.session(default=True, venv_backend="none")

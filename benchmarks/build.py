@@ -128,7 +128,9 @@ class Tree:
         if code:
             print(text)
             raise SystemExit(f"build_site.py {' '.join(arguments)} failed")
-        print(f"      built in {seconds:.1f} s: {' '.join(arguments) or 'both languages'}", flush=True)
+        print(
+            f"      built in {seconds:.1f} s: {' '.join(arguments) or 'both languages'}", flush=True
+        )
         listed = re.findall(r"executed \d+ examples: (.*)", text)
         plain = re.findall(r"(\S+): Executed notebook in", text)  # myst-nb's own words
         return Build(

@@ -1,4 +1,4 @@
-"""Build the site: English first, which executes everything; Chinese beside it from then on.
+"""Build the site: English first, which executes everything; Chinese gets ready meanwhile.
 
     python tools/build_site.py             both languages, into build/site
     python tools/build_site.py zh_CN       one of them
@@ -55,6 +55,7 @@ class Language:
     site: Path
     jobs: int
     settings: list[str] = field(default_factory=list)
+    waits_for: Path | None = None  # a file that appears when its pages are executed
     started: float = 0.0
     ended: float = 0.0
 
@@ -79,13 +80,23 @@ class Language:
         return BUILD / f"{self.code}.executed"
 
     @property
+    def reached_pages(self) -> Path:
+        """Return the file that appears when the gallery is done and pages come next."""
+        return BUILD / f"{self.code}.gallery"
+
+    @property
     def stands(self) -> bool:
         """Say whether the last build of the language ended well."""
         return self.out.is_dir() and not self.unfinished.exists()
 
     def command(self) -> list[str]:
         """Return the arguments of sphinx-build."""
-        settings = [f"guide_executed_marker={self.executed}", *self.settings]
+        settings = [
+            f"guide_gallery_marker={self.reached_pages}",
+            f"guide_executed_marker={self.executed}",
+            f"guide_wait_for={self.waits_for or ''}",
+            *self.settings,
+        ]
         defines = [part for setting in settings for part in ("-D", setting)]
         return [
             *("-b", "html", "-n", "-W", "--keep-going", "-j", str(self.jobs)),
@@ -101,6 +112,7 @@ class Language:
             (self.site / "index.html").unlink(missing_ok=True)  # it would lead here
         self.unfinished.parent.mkdir(parents=True, exist_ok=True)
         self.unfinished.touch()
+        self.reached_pages.unlink(missing_ok=True)
         self.executed.unlink(missing_ok=True)
 
 
@@ -138,9 +150,9 @@ class Running:
             return self.process.exitcode  # type: ignore[no-any-return]
         return self.process.poll()
 
-    def wait(self, *, executed: bool = False) -> None:
-        """Wait for the end, or until everything is executed."""
-        while self.code is None and not (executed and self.language.executed.exists()):
+    def wait(self, marker: Path | None = None) -> None:
+        """Wait for the end, or until a file is there."""
+        while self.code is None and not (marker and marker.exists()):
             time.sleep(0.02)
 
     def finish(self) -> int:
@@ -183,15 +195,25 @@ def _relay(code: str, stream: IO[bytes]) -> None:
 
 
 def build(languages: list[Language]) -> int:
-    """Build languages, the first alone until it has executed everything."""
+    """Build languages; the first executes everything, the others read and render beside it.
+
+    A forked one dies with this process, and so may wait for the first by itself, ready to read.
+    """
+    first = languages[0]
     running: list[Running] = []
     try:
         for language in languages:
-            running.append(Running(language))
-            if language is not languages[-1]:
-                running[-1].wait(executed=True)
-                if running[-1].code:
+            if running:
+                early = sys.platform == "linux"
+                running[0].wait(first.reached_pages if early else first.executed)
+                if running[0].code:
                     break
+                language.waits_for = first.executed if early else None
+            running.append(Running(language))
+        running[0].wait(first.executed)
+        if not first.executed.exists():  # nothing to wait for any more
+            for each in running[1:]:
+                each.stop()
         codes = [each.finish() for each in running]
     except BaseException:
         for each in running:

@@ -6,6 +6,7 @@ One process writes the cache, threads wait for kernels.  All failures are report
 from __future__ import annotations
 
 import os
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,11 +95,15 @@ def before_read(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None
     """Execute those of the pages about to be read that are not in the cache."""
     gallery: dict[str, Any] = getattr(app.config, "sphinx_gallery_conf", {})
     failures = list(gallery.get("failing_examples", {}).values())
+    if app.config.guide_gallery_marker and not failures:  # the other language may start
+        Path(app.config.guide_gallery_marker).touch()
+    while app.config.guide_wait_for and not Path(app.config.guide_wait_for).exists():
+        time.sleep(0.05)
     if app.config.nb_execution_mode == "cache":
         failures += _execute(app, env, docnames)
     if failures:
         raise ExecutionFailedError("\n\n".join(["", *failures]))
-    if app.config.guide_executed_marker:  # the other language may start
+    if app.config.guide_executed_marker:  # the other language may read
         Path(app.config.guide_executed_marker).touch()
 
 
@@ -126,7 +131,7 @@ def _execute(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> list[st
         failures = []
         if jobs:
             environment, kernels = app.guide_environment, _kernels(app)  # type: ignore[attr-defined]  # see choose_cache
-            count = kernel_count(app.config)
+            count = kernel_count(app.config) + 1  # pages wait for processes, disks and timeouts
             failures = run_jobs(list(jobs.values()), cache, environment, kernels, count)
         for docname, _, _, notebook in pages:
             found = cache.find(notebook)
@@ -160,7 +165,8 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_config_value("guide_kernels", 0, "", types=(int,))  # 0: one a core
     app.add_config_value("guide_fork", True, "", types=(bool,))
     app.add_config_value("guide_execute_first", True, "", types=(bool,))
-    app.add_config_value("guide_executed_marker", "", "", types=(str,))
+    for marker in ("guide_gallery_marker", "guide_executed_marker", "guide_wait_for"):
+        app.add_config_value(marker, "", "", types=(str,))  # files; see tools/build_site.py
     app.connect("config-inited", choose_cache, priority=100)
     app.connect("builder-inited", start_early, priority=100)
     app.connect("builder-inited", keep_output_private, priority=900)

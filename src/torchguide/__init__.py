@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from torchguide import environment as environment
     from torchguide import figures as figures
     from torchguide import install as install
+    from torchguide import loading as loading
+    from torchguide import memory as memory
+    from torchguide import records as records
+    from torchguide import roofline as roofline
     from torchguide import tensors as tensors
     from torchguide import timing as timing
     from torchguide.autograd import walk_graph as walk_graph
@@ -36,6 +40,10 @@ SUBMODULES = (
     "environment",
     "figures",
     "install",
+    "loading",
+    "memory",
+    "records",
+    "roofline",
     "tensors",
     "timing",
 )

@@ -1,4 +1,4 @@
-"""The command line: `torchguide doctor`, `torchguide install`.
+"""The command line: `torchguide doctor`, `explain`, `install` and `record`.
 
 Exit status: 0 where nothing is wrong, 1 where a problem was found or nothing fits, 2 where the
 input cannot be used.
@@ -26,12 +26,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("torchguide.cli_doctor", "say what is wrong with a PyTorch environment, and why"),
     "explain": ("torchguide.cli_explain", "say what an error means, and what to do about it"),
     "install": ("torchguide.cli_install", "give the exact command that installs torch here"),
+    "record": ("torchguide.cli_record", "measure on this machine's device and keep the result"),
 }
 
 
 def _parser(wanted: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="torchguide", description="Find out what is wrong with a PyTorch environment."
+        prog="torchguide",
+        description="Find out what is wrong with a PyTorch program, and how fast it can be.",
     )
     parser.add_argument("--version", action="store_true", help="print the version and end")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")

@@ -95,12 +95,14 @@ def test_an_unknown_language_is_refused_with_the_valid_ones(tree):
     assert "invalid choice: 'fr'" in log
 
 
-def test_a_failing_page_fails_the_build_and_the_other_language_does_not_start(tree):
+def test_a_failing_page_fails_the_build_and_the_other_language_stops(tree):
     tree.page("1 / 0")
     code, log = tree.build()
     assert code != 0
     assert "index.md:11: ZeroDivisionError" in log
-    assert "zh_CN |" not in log
+    assert "zh_CN | reading" not in log  # it had only got ready
+    chinese = [line for line in log.splitlines() if line.startswith("zh_CN |")]
+    assert not any("ZeroDivisionError" in line for line in chinese), "executed a second time"
     tree.page("print('repaired')")
     code, log = tree.build()
     assert code == 0, log
