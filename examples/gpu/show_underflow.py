@@ -13,7 +13,6 @@ The formats are the same on every device, so that the drawing holds for a GPU to
 # --------------------------------
 #
 # The network is ordinary; its loss is one small term of a larger one, as in a model with several tasks.
-# The gradients in ``float32`` are the truth that the formats are compared with.
 import torch
 from torch import nn
 
@@ -23,6 +22,13 @@ device = torch.device(best_device())
 torch.manual_seed(0)
 net = nn.Sequential(nn.Linear(16, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
 x, y = torch.randn(256, 16, device=device), torch.randn(256, 1, device=device)
+print("device:", device)
+
+# %%
+# Take the truth in float32
+# -------------------------
+#
+# The gradients in ``float32`` are what the other formats are compared with.
 
 
 # Gives the gradients of all parameters, computed in a dtype and divided by the scale again.
@@ -36,7 +42,6 @@ def gradients(dtype: torch.dtype, scale: float = 1.0) -> torch.Tensor:
 
 exact = gradients(torch.float32)
 sizes = exact.abs()[exact != 0].log2()
-print("device:", device)
 print(f"gradients {exact.numel()}, sizes from 2**{sizes.min():.0f} to 2**{sizes.max():.0f}")
 
 # %%
