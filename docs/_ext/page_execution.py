@@ -51,6 +51,7 @@ def kernel_environ(config: Config) -> dict[str, str]:
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),  # the order of sets
         "IPYTHONDIR": str(private),
         "LC_ALL": "C.UTF-8",  # the package speaks the system's language
+        "KINETO_LOG_LEVEL": "99",  # torch's profiler would print times and process ids
     }
 
 
