@@ -59,7 +59,7 @@ class Forgets(Softplus):
     """Leave out the incoming gradient."""
 
     @staticmethod
-    def backward(ctx: Any, _grad: torch.Tensor) -> torch.Tensor:  # noqa: D102
+    def backward(ctx: Any, _grad: torch.Tensor) -> torch.Tensor:
         return torch.sigmoid(ctx.saved_tensors[0])
 
 
@@ -67,7 +67,7 @@ class Shortcut(Softplus):
     """Take a straight line for the sigmoid."""
 
     @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:  # noqa: D102
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
         return grad * (0.5 + 0.25 * ctx.saved_tensors[0])
 
 

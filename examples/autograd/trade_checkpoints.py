@@ -41,11 +41,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 class Alive(TorchDispatchMode):
     """Know the bytes of all results that are alive, and their peak."""
 
-    def __init__(self) -> None:  # noqa: D107
+    def __init__(self) -> None:
         super().__init__()
         self.alive, self.peak = WeakKeyDictionary(), 0
 
-    def __torch_dispatch__(self, call: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: D105
+    def __torch_dispatch__(self, call: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = call(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
             self.alive[result.untyped_storage()] = result.nbytes

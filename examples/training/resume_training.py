@@ -33,7 +33,7 @@ def make_model() -> nn.Module:
 class Run:
     """A training with everything it needs to go on."""
 
-    def __init__(self, seed: int) -> None:  # noqa: D107
+    def __init__(self, seed: int) -> None:
         torch.manual_seed(seed)
         self.model = make_model()
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.03)
