@@ -98,9 +98,9 @@ def _wait(
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = process.wait(seconds)
         return status, None, time.perf_counter() - start
-    taken = 0.0
+    taken, waiting = 0.0, Waiting(process.pid)
     while taken < seconds:
-        waited = _waited(process.pid)
+        waited = waiting.look()
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
         taken = time.perf_counter() - start - waited
         if pid:
@@ -111,12 +111,50 @@ def _wait(
     return None, None, taken
 
 
+class Waiting:
+    """How long a process and those that it starts are ready to run and get no processor."""
+
+    def __init__(self, pid: int) -> None:
+        """Watch a process."""
+        self.pid = pid
+        self.parents: dict[int, int] = {}
+        self.seconds: dict[int, float] = {}  # of each process, as last seen; ended ones stay
+
+    def look(self) -> float:
+        """Return the seconds of the process with the chain of processes that waited longest.
+
+        Processes beside each other wait at the same time: of those only the longest counts.
+        """
+        family = [self.pid]
+        for pid in family:
+            self.seconds[pid] = max(self.seconds.get(pid, 0.0), _waited(pid))
+            for child in _children(pid):
+                self.parents[child] = pid
+                family.append(child)
+        longest: dict[int, float] = {}
+        for pid in reversed(self.seconds):  # children were seen after their parents
+            total = self.seconds[pid] + longest.get(pid, 0.0)
+            parent = self.parents.get(pid)
+            if parent is None:
+                return total
+            longest[parent] = max(longest.get(parent, 0.0), total)
+        return 0.0
+
+
 def _waited(pid: int) -> float:
     """Return the seconds in which a process was ready to run and got no processor."""
     try:  # nanoseconds: running, waiting for a processor, and a count; of the main thread
         return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
     except (OSError, IndexError):  # another system, or a kernel that does not count
         return 0.0
+
+
+def _children(pid: int) -> list[int]:
+    """Return the processes that the main thread of a process started."""
+    try:
+        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except (OSError, ValueError):
+        return []
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -81,6 +81,17 @@ def test_each_script_runs_alone_in_an_empty_folder(run_tool):
     assert done.stdout.splitlines()[-1] == "2 passed, 0 failed", done.stderr
 
 
+def test_the_waiting_of_started_processes_counts_along_the_longest_chain(monkeypatch):
+    tree = {1: [2], 2: [3, 4], 3: [], 4: []}
+    waited = {1: 1.0, 2: 2.0, 3: 4.0, 4: 3.0}
+    monkeypatch.setattr(run_examples, "_children", lambda pid: tree[pid])
+    monkeypatch.setattr(run_examples, "_waited", lambda pid: waited[pid])
+    waiting = run_examples.Waiting(1)
+    assert waiting.look() == 1 + 2 + 4
+    tree[2] = []  # both have ended
+    assert waiting.look() == 1 + 2 + 4
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups to end")
 def test_what_a_stopped_script_started_is_stopped_with_it(run_tool, tmp_path):
     mark = tmp_path / "mark"
