@@ -157,13 +157,23 @@ def _children(pid: int) -> list[int]:
         return []
 
 
+def _descendants(pid: int) -> list[int]:
+    """Return the living processes that a process started, and those that they started."""
+    family = [pid]
+    for each in family:
+        family += _children(each)
+    return family[1:]
+
+
 def _stop(process: subprocess.Popen[bytes]) -> None:
     """End a process, if it still runs, and the children that it left."""
     if sys.platform == "win32":
         process.kill()
     else:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        started = _descendants(process.pid)  # torchrun gives its workers groups of their own
+        for stop, pid in ((os.killpg, process.pid), *((os.kill, pid) for pid in started)):
+            with contextlib.suppress(ProcessLookupError):
+                stop(pid, signal.SIGKILL)
     process.wait()
 
 

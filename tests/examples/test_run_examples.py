@@ -97,7 +97,8 @@ def test_what_a_stopped_script_started_is_stopped_with_it(run_tool, tmp_path):
     mark = tmp_path / "mark"
     child = f"import time, pathlib; time.sleep(3); pathlib.Path({str(mark)!r}).touch()"
     code = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])\n"
-    run_tool({"a/parent_one.py": code}, "--seconds", "1.5")
+    run_tool({"a/parent_one.py": code, "a/torchrun_one.py": code.replace(
+        "])", "], start_new_session=True)")}, "--seconds", "1.5")  # fmt: skip
     done = subprocess.run([sys.executable, "-c", "import time; time.sleep(3)"], check=False)
     assert done.returncode == 0
     assert not mark.exists()
