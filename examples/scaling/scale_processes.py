@@ -3,7 +3,7 @@ Measure what a second process brings
 ====================================
 
 Twice the processes rarely means twice the speed: gradients must be exchanged, and processes share a machine.
-You start two processes with ``torchrun``, measure the samples per second of one and of both under ``DistributedDataParallel``, and see how the gain depends on the batch.
+You start two processes, measure the samples per second of one and of both under ``DistributedDataParallel``, and see how the gain depends on the batch.
 """
 
 # %%
@@ -19,13 +19,13 @@ print("torch", version("torch"), "on the CPU")
 print("cores:", os.cpu_count())
 
 # %%
-# Write the script for torchrun
-# -----------------------------
+# Write the program of each process
+# ---------------------------------
 #
-# A process that ``torchrun`` starts needs a file.
+# Every process runs the same file.
 # Its first part times training steps in a process group, whether that has one member or two, and takes the median.
 program = """
-import json, time, torch, torch.distributed as dist
+import json, sys, time, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 def samples_per_second(group, batch, steps=6):
@@ -46,7 +46,7 @@ print(f"each gradient: {4 * 3 * (512 * 512 + 512) / 2**20:.1f} MiB")
 # Rank 0 measures alone while rank 1 waits at a barrier; then both work together.
 # Every process has one thread, so that two of them use twice the cores of one.
 program += """
-dist.init_process_group("gloo")
+dist.init_process_group("gloo", init_method=sys.argv[1], rank=int(sys.argv[2]), world_size=2)
 alone = dist.new_group([0])
 batches, one = [8, 64, 256], None
 if dist.get_rank() == 0:
@@ -63,22 +63,26 @@ print(len(program.splitlines()), "lines for measure.py")
 # Start it
 # --------
 #
-# ``torchrun`` is the module ``torch.distributed.run``; starting it as a subprocess works in scripts and notebooks on every system.
-# ``--standalone`` finds a free port on this machine.
+# For a real job ``torchrun`` starts the processes and looks after them.
+# Here two subprocesses find each other through a file, which needs no port and starts sooner.
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-# One thread for each process, and no libuv, which PyTorch for Windows lacks.
-env = {**os.environ, "OMP_NUM_THREADS": "1"} | ({"USE_LIBUV": "0"} if os.name == "nt" else {})
-command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+# One thread for each process.
+env = {**os.environ, "OMP_NUM_THREADS": "1"}
 with tempfile.TemporaryDirectory() as folder:
-    command.append(f"{folder}/measure.py")
-    Path(command[-1]).write_text(program, "utf-8")
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
-result = json.loads(done.stdout)
+    file, store = Path(folder, "measure.py"), Path(folder, "store").resolve()
+    file.write_text(program, "utf-8")
+    command = [sys.executable, str(file), store.as_uri()]
+    pair = [
+        subprocess.Popen([*command, str(rank)], env=env, stdout=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]
+    outputs = [process.communicate()[0] for process in pair]
+result = json.loads(outputs[0])
 print("measured:", *result)
 
 # %%
