@@ -26,6 +26,7 @@ print("cores:", os.cpu_count())
 # Its first part times training steps in a process group, whether that has one member or two, and takes the median.
 program = """
 import json, sys, time, torch, torch.distributed as dist
+from pathlib import Path
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 def samples_per_second(group, batch, steps=6):
@@ -46,7 +47,9 @@ print(f"each gradient: {4 * 3 * (512 * 512 + 512) / 2**20:.1f} MiB")
 # Rank 0 measures alone while rank 1 waits at a barrier; then both work together.
 # Every process has one thread, so that two of them use twice the cores of one.
 program += """
-dist.init_process_group("gloo", init_method=sys.argv[1], rank=int(sys.argv[2]), world_size=2)
+torch.set_num_threads(1)
+store, rank = Path("store").resolve().as_uri(), int(sys.argv[1])
+dist.init_process_group("gloo", init_method=store, rank=rank, world_size=2)
 alone = dist.new_group([0])
 batches, one = [8, 64, 256], None
 if dist.get_rank() == 0:
@@ -71,14 +74,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-# One thread for each process.
-env = {**os.environ, "OMP_NUM_THREADS": "1"}
 with tempfile.TemporaryDirectory() as folder:
-    file, store = Path(folder, "measure.py"), Path(folder, "store").resolve()
-    file.write_text(program, "utf-8")
-    command = [sys.executable, str(file), store.as_uri()]
+    Path(folder, "measure.py").write_text(program, "utf-8")
+    command, pipe = [sys.executable, "measure.py"], subprocess.PIPE
     pair = [
-        subprocess.Popen([*command, str(rank)], env=env, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([*command, str(rank)], cwd=folder, stdout=pipe, text=True)
         for rank in range(2)
     ]
     outputs = [process.communicate()[0] for process in pair]
