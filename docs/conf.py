@@ -47,6 +47,7 @@ extensions = [
     "gallery_pages",
     "provenance",
     "complete_translations",
+    "translated_anchors",
     "code_comments",
     "heading_slugs",
     "quick_navigation",
@@ -58,6 +59,7 @@ extensions = [
     "wheel_selector",
     "error_decoder",
     "error_entries",
+    "error_links",
     "shape_tools",
     "glossary",
     "traceback_lexer",
@@ -107,6 +109,7 @@ nb_execution_mode = "cache"
 guide_execution_cache = str(BUILD / "cache")
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
+guide_error_links = ["tensors/axes", "tensors/devices"]  # pages that link the errors they show
 nb_merge_streams = True  # else timing decides into how many boxes the output falls
 nb_code_prompt_show = "展开代码" if ZH else "Show the code"
 nb_code_prompt_hide = "收起代码" if ZH else "Hide the code"
