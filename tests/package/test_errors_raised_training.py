@@ -7,14 +7,19 @@ fails the test.
 from __future__ import annotations
 
 import copy
+import io
+import sys
 import traceback
+import types
 import warnings
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.func import vmap
 from torch.nn.functional import binary_cross_entropy
+from torch.utils.checkpoint import checkpoint
 
 from torchguide.errors import explain
 from torchguide.versions import numbers
@@ -162,6 +167,138 @@ def printing(x):
     return x
 
 
+class Old(torch.autograd.Function):
+    """Square in the form from before torch.func."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return 2 * x * gradient
+
+
+class New(torch.autograd.Function):
+    """Square with what it takes for grad, but not for vmap and jvp."""
+
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, _output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return 2 * x * gradient
+
+
+class SavesNumber(Old):
+    """Save what is no tensor."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x, 2.0)
+        return x * 2
+
+
+class Dirty(Old):
+    """Change the input and return another tensor."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x.mul_(2))
+        return x * 1
+
+
+def filled(x):
+    out = torch.zeros(2)
+    out[0] = x
+    return out
+
+
+def loss_with_backward(x):
+    loss = x.sum()
+    loss.backward()
+    return loss
+
+
+def hooked(hook):
+    hidden = leaf() * 2
+    hidden.register_hook(hook)
+    hidden.sum().backward()
+
+
+def module_hook(hook):
+    linear = layer()
+    linear.register_full_backward_hook(hook)
+    linear(torch.ones(4, 2, requires_grad=True)).sum().backward()
+
+
+def both_hooks():
+    linear = layer()
+    linear.register_backward_hook(print)
+    linear.register_full_backward_hook(print)
+
+
+def run_twice(first, second):
+    """Checkpoint a function that is another one the second time."""
+    functions = [second, first]
+
+    def run(x):
+        return functions.pop()(x)
+
+    checkpoint(run, leaf(), use_reentrant=False).sum().backward()
+
+
+def reentrant_grad():
+    x = leaf()
+    torch.autograd.grad(checkpoint(torch.sin, x, use_reentrant=True).sum(), x)
+
+
+def exported():
+    return torch.export.export(layer(), (torch.ones(4, 2),))
+
+
+def saved_class_renamed():
+    name = "a_module_of_models"
+    module = types.ModuleType(name)
+    exec("class Net: pass", vars(module))  # noqa: S102  # a class of that module
+    sys.modules[name] = module
+    file = io.BytesIO()
+    try:
+        torch.save(module.Net(), file)
+        del module.Net
+        torch.load(io.BytesIO(file.getvalue()), weights_only=False)
+    finally:
+        del sys.modules[name]
+
+
+def saved_module_missing():
+    name = "a_module_that_is_gone"
+    module = types.ModuleType(name)
+    exec("class Net: pass", vars(module))  # noqa: S102  # a class of that module
+    sys.modules[name] = module
+    file = io.BytesIO()
+    try:
+        torch.save(module.Net(), file)
+    finally:
+        del sys.modules[name]
+    torch.load(io.BytesIO(file.getvalue()), weights_only=False)
+
+
+def saved_local_class():
+    class Net:
+        pass
+
+    torch.save(Net(), io.BytesIO())
+
+
 MISTAKES = {
     "no_grad": ("no-grad-fn", lambda: output().detach().sum().backward()),
     "argmax": ("no-grad-fn", lambda: output().argmax(1).float().mean().backward()),
@@ -266,6 +403,111 @@ MISTAKES = {
     "print": ("compile-graph-break", lambda: compiled(printing, fullgraph=True)),
     "a mode": ("compile-settings", lambda: torch.compile(branch, mode="fast")),
     "a backend": ("compile-settings", lambda: torch.compile(branch, backend="inducter")),
+    "vmap: if": ("vmap-data-dependent", lambda: vmap(lambda x: x if x > 0 else -x)(torch.ones(3))),
+    "vmap: item": ("vmap-data-dependent", lambda: vmap(lambda x: x * x.item())(torch.ones(3))),
+    "vmap: nonzero": ("vmap-data-dependent", lambda: vmap(torch.nonzero)(torch.ones(3, 2))),
+    "vmap: a mask": ("vmap-data-dependent", lambda: vmap(lambda x: x[x > 0])(torch.ones(3, 2))),
+    "vmap: dropout": ("vmap-randomness", lambda: vmap(nn.Dropout(0.5))(torch.ones(3, 2))),
+    "vmap: sizes": ("vmap-in-dims", lambda: vmap(torch.add)(torch.ones(3), torch.ones(4))),
+    "vmap: an axis": ("vmap-in-dims", lambda: vmap(torch.sin, in_dims=1)(torch.ones(3))),
+    "vmap: a number": ("vmap-in-dims", lambda: vmap(torch.mul)(torch.ones(3), 2.0)),
+    "vmap: a number as result": ("vmap-in-dims", lambda: vmap(lambda _: 1.0)(torch.ones(3))),
+    "vmap: structure": (
+        "vmap-in-dims",
+        lambda: vmap(torch.add, in_dims=(0,))(torch.ones(3), torch.ones(3)),
+    ),
+    "vmap: no axis": ("vmap-in-dims", lambda: vmap(torch.sin, in_dims=None)(torch.ones(3))),
+    "vmap: filled": ("vmap-inplace", lambda: vmap(filled)(torch.ones(3))),
+    "vmap: batch norm": ("vmap-inplace", lambda: vmap(nn.BatchNorm1d(4))(torch.ones(3, 2, 4))),
+    "backward in grad": (
+        "func-transform-inside",
+        lambda: torch.func.grad(loss_with_backward)(torch.ones(3)),
+    ),
+    "requires_grad_ in grad": (
+        "func-transform-inside",
+        lambda: torch.func.grad(lambda x: x.requires_grad_().sum())(torch.ones(3)),
+    ),
+    "item in grad": (
+        "func-transform-inside",
+        lambda: torch.func.grad(lambda x: x.sum().item())(torch.ones(3)),
+    ),
+    "no setup_context": ("func-custom-function", lambda: vmap(Old.apply)(torch.ones(3))),
+    "no rule for vmap": ("func-custom-function", lambda: vmap(New.apply)(torch.ones(3))),
+    "no jvp": (
+        "func-custom-function",
+        lambda: torch.func.jvp(New.apply, (torch.ones(3),), (torch.ones(3),)),
+    ),
+    "a number saved": ("custom-function", lambda: SavesNumber.apply(leaf())),
+    "a dirty input": ("custom-function", lambda: Dirty.apply(leaf() * 1)),
+    "a number returned": ("custom-function", lambda: custom(lambda _: 1.0)),
+    "gradcheck of constants": (
+        "gradcheck-inputs",
+        lambda: torch.autograd.gradcheck(torch.sin, (torch.ones(3),)),
+    ),
+    "gradcheck in float32": (
+        "gradcheck-inputs",
+        lambda: torch.autograd.gradcheck(torch.sin, (leaf(),), raise_exception=False),
+    ),
+    "gradcheck of expanded": (
+        "gradcheck-inputs",
+        lambda: torch.autograd.gradcheck(
+            torch.sin, (torch.ones(1, dtype=torch.float64).expand(3).requires_grad_(),)
+        ),
+    ),
+    "a hook after accumulation": (
+        "hook-refused",
+        lambda: (leaf() * 2).register_post_accumulate_grad_hook(print),
+    ),
+    "a hook with another size": ("hook-refused", lambda: hooked(lambda g: g[:2])),
+    "a hook with a number": ("hook-refused", lambda: hooked(lambda _: 1.0)),
+    "a module hook with two": ("hook-refused", lambda: module_hook(lambda *_: (1, 2))),
+    "two kinds of module hooks": ("hook-refused", both_hooks),
+    "create_graph": (
+        "create-graph-cycle",
+        lambda: (leaf() ** 3).sum().backward(create_graph=True),
+    ),
+    "checkpoint: fewer tensors": (
+        "checkpoint-recompute",
+        lambda: run_twice(lambda x: x.sin().exp(), torch.sin),
+    ),
+    "checkpoint: other shapes": (
+        "checkpoint-recompute",
+        lambda: run_twice(lambda x: x[:2].sin(), lambda x: x[:1].sin()),
+    ),
+    "checkpoint: no choice": ("checkpoint-reentrant", lambda: checkpoint(torch.sin, leaf())),
+    "checkpoint: no input": (
+        "checkpoint-reentrant",
+        lambda: checkpoint(layer(), torch.ones(4, 2), use_reentrant=True),
+    ),
+    "checkpoint: grad": ("checkpoint-reentrant", reentrant_grad),
+    "export: size": ("export-other-input", lambda: exported().module()(torch.ones(3, 2))),
+    "export: count": (
+        "export-other-input",
+        lambda: exported().module()(torch.ones(4, 2), torch.ones(4, 2)),
+    ),
+    "export: name": ("export-other-input", lambda: exported().module()(input=torch.ones(4, 2))),
+    "export: eval": ("export-usage", lambda: exported().module().eval()),
+    "export: call": ("export-usage", lambda: exported()(torch.ones(4, 2))),
+    "export: no tuple": ("export-usage", lambda: torch.export.export(layer(), torch.ones(4, 2))),
+    "export: a function": (
+        "export-usage",
+        lambda: torch.export.export(torch.sin, (torch.ones(3),)),
+    ),
+    "export: no such argument": (
+        "export-usage",
+        lambda: torch.export.export(
+            layer(), (torch.ones(4, 2),), dynamic_shapes={"y": {0: torch.export.Dim("batch")}}
+        ),
+    ),
+    "a class that was renamed": ("whole-model-saved", saved_class_renamed),
+    "a module that is gone": ("whole-model-saved", saved_module_missing),
+    "a local class": ("whole-model-saved", saved_local_class),
+    "weights.eval()": ("state-dict-as-model", lambda: layer().state_dict().eval()),
+    "weights(x)": ("state-dict-as-model", lambda: layer().state_dict()(torch.ones(4, 2))),
+    "a random state on another device": (
+        "rng-state-moved",
+        lambda: torch.set_rng_state(torch.get_rng_state().to("meta")),
+    ),
     "trace": ("torchscript-deprecated", lambda: torch.jit.trace(torch.sin, torch.ones(3))),
 }
 
