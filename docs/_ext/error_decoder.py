@@ -70,7 +70,8 @@ class ErrorMessages(SphinxDirective):
         head = [_cell(nodes.Text(_("What it means"))), _cell(nodes.Text(_("Messages")))]
         group += nodes.thead("", _line(head))
         group += nodes.tbody("", *(_line(_row(entry, language)) for entry in load().entries))
-        return [nodes.table("", group, classes=["error-messages"])]
+        # a search for a message shall find its chapter, not this list of all
+        return [nodes.table("", group, classes=["error-messages", "no-search"])]
 
 
 def _line(cells: list[list[nodes.Node]]) -> nodes.row:
