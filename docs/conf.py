@@ -82,7 +82,7 @@ html_title = project
 html_baseurl = f"{guide_site_url}{guide_languages[language][0]}/"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = [("languages.js", {"defer": "defer"})]
+html_js_files = [(name, {"defer": "defer"}) for name in ("languages.js", "scrollers.js")]
 html_favicon = "_static/favicon.svg"
 html_sidebars = {
     "**": [
