@@ -22,13 +22,18 @@ __all__ = ["ChineseWords", "EnglishWords"]
 HAN = "\u3400-\u9fff"
 _RUNS = re.compile(rf"[{HAN}]+|[^\W{HAN}]+")
 _HAN = re.compile(f"[{HAN}]")
+# how questions are asked, and not what about; their pairs with what stands beside would be noise
+QUESTIONS = "怎么样|怎么办|怎么|怎样|如何|为什么|为何|是什么|什么|哪个|哪些|多少|意思|是否"
+_QUESTIONS = re.compile(QUESTIONS)
 
 
 class EnglishWords(SearchEnglish):
     """Terms of English and Chinese text, and the same rule for the query, in JavaScript."""
 
+    stopwords = SearchEnglish.stopwords | {"vs"}
+
     js_splitter_code = rf"""
-var splitQuery = (query) => (query.match(/[{HAN}]+|(?:(?![{HAN}])[\p{{L}}\p{{N}}_])+/gu) || [])
+var splitQuery = (query) => (query.replace(/{QUESTIONS}/g, " ").match(/[{HAN}]+|(?:(?![{HAN}])[\p{{L}}\p{{N}}_])+/gu) || [])
   .flatMap((run) => !/[{HAN}]/.test(run)
     ? [run, ...(run.includes("_") ? run.split("_").filter(Boolean) : [])]
     : run.length === 1 ? [run]
@@ -38,7 +43,7 @@ var splitQuery = (query) => (query.match(/[{HAN}]+|(?:(?![{HAN}])[\p{{L}}\p{{N}}
     def split(self, input: str) -> list[str]:  # noqa: A002 - the name that Sphinx calls
         """Return Latin words, the parts of names, and pairs of Han characters."""
         terms: list[str] = []
-        for run in _RUNS.findall(input):
+        for run in _RUNS.findall(_QUESTIONS.sub(" ", input)):
             if not _HAN.match(run):
                 terms.append(run)
                 if "_" in run:

@@ -4,10 +4,11 @@
 "use strict";
 
 const Ranking = {
-  SATURATION: 4, // k1 of BM25: how much the tenth mention still adds; titles alone count 20
-  LENGTH: 0.4, // b of BM25: how much a long page must mention a word more often
-  REQUIRED: 0.5, // the part of the query, by how telling its words are, that a page must have
-  KEYWORD: 20, // what a word counts that readers type for the page, like one of its title
+  SATURATION: 8, // k1 of BM25: how much the tenth mention still adds; titles alone count 20
+  LENGTH: 0.6, // b of BM25: how much a long page must mention a word more often
+  REQUIRED: 0.15, // the part of the query, by how telling its words are, that a page must have
+  HEADING: 0.5, // the part of it that a heading must have for the result to lead there
+  KEYWORD: 40, // what a word counts that readers type for the page: twice one of its title
   PREFIX: 0.5, // what a word counts that only begins like the query's
 
   /* The pages of a term, as a Map of page number -> weight. */
@@ -71,7 +72,7 @@ const Ranking = {
         scores.set(page, [score + telling * more, has + telling]);
       }
     }
-    const headings = this.headings(index, weights, whole * this.REQUIRED);
+    const headings = this.headings(index, weights, whole * this.HEADING);
     const results = [];
     for (const [page, [score, has]] of scores) {
       if (has < whole * this.REQUIRED || !index.titles[page]) continue;
