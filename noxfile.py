@@ -32,6 +32,7 @@ Versions and machines:
     nox -s tests_torch      the package on named torch builds; `nox -t cpu`, `nox -t gpu`
     nox -s gpu              tests, records and examples on this machine's accelerator, with its torch
     nox -s container        the container's servers without Docker, and its files
+    nox -s hosts            torchrun on two hosts, one cut off: two network namespaces, as root
     nox -s build            sdist and wheel, installed and run
 
 Sessions whose needs are the same share one environment, .nox/env.
@@ -153,6 +154,12 @@ def container(session: nox.Session) -> None:
     """Run the container's start script without Docker, and check its files; needs sshd."""
     session.install(*groups("container"), "-r", "examples/container/requirements.txt")
     session.run("python", "-m", "pytest", "tests/container", *session.posargs)
+
+
+@nox.session(default=False, venv_backend="none")
+def hosts(session: nox.Session) -> None:
+    """Cut a host off in a training on two; skipped where no network namespaces are allowed."""
+    python(session, "-m", "pytest", "tests/hosts", *session.posargs)
 
 
 @nox.session(default=False, venv_backend="none")

@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = (
-    "lint", "tests", "tests_ext", "tests_torch", "gpu", "container", "facts", "examples", "docs", "serve",
-    "i18n_update", "i18n_check", "site_check", "downloads", "browser", "linkcheck", "build",
+    "lint", "tests", "tests_ext", "tests_torch", "gpu", "container", "hosts", "facts", "examples", "docs",
+    "serve", "i18n_update", "i18n_check", "site_check", "downloads", "browser", "linkcheck", "build",
 )  # fmt: skip
 
 
