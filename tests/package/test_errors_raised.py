@@ -79,8 +79,6 @@ MISTAKES = {
         lambda: nn.LSTM(8, 3)(zeros(5, 8), (zeros(1, 1, 3), zeros(1, 1, 3))),
         lambda: zeros(3, 4)[0, 0, 0],
         lambda: torch.tensor(3.0)[0],
-        lambda: zeros(3, 4).sum(2),
-        lambda: zeros(3, 4).permute(0, 3, 1, 2),
         lambda: zeros(3, 4, 5).t(),
         lambda: torch.gather(zeros(4, 3), 1, long(4)),
         lambda: torch.einsum("ijk,jk->ik", zeros(3, 4), zeros(5, 6)),

@@ -343,7 +343,7 @@ MISTAKES = {
     "step": ("inplace-modified", step_between_two_backward),
     "a chunk": ("inplace-modified", lambda: (leaf(4, 2) * 1).chunk(2)[0].mul_(2)),
     "a view without record": ("inplace-modified", view_made_without_record),
-    "expand": ("inplace-modified", lambda: torch.ones(1, 2).expand(3, 2).add_(1)),
+    "expand": ("overlapping-memory", lambda: torch.ones(1, 2).expand(3, 2).add_(1)),
     "a leaf": ("leaf-inplace", lambda: leaf().mul_(2)),
     "a part of a leaf": ("leaf-inplace", lambda: layer().bias[:1].add_(1)),
     "out": ("leaf-inplace", lambda: torch.add(leaf(), 1, out=torch.empty(3))),
