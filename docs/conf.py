@@ -111,7 +111,8 @@ nb_execution_mode = "cache"
 guide_execution_cache = str(BUILD / "cache")
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
-guide_error_links = ["tensors/"]  # sections whose pages link the errors that they show
+# sections whose pages link the errors that they show
+guide_error_links = ["autograd/", "gpu/", "tensors/"]
 nb_merge_streams = True  # else timing decides into how many boxes the output falls
 nb_code_prompt_show = "展开代码" if ZH else "Show the code"
 nb_code_prompt_hide = "收起代码" if ZH else "Hide the code"

@@ -6,8 +6,11 @@ fails the test.
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import datetime as dt
 import io
+import socket
 import sys
 import traceback
 import types
@@ -16,10 +19,13 @@ import warnings
 import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 from torch import nn
 from torch.func import vmap
 from torch.nn.functional import binary_cross_entropy
+from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
+from torch.utils.data import DataLoader, Dataset, random_split
 
 from torchguide.errors import explain
 from torchguide.versions import numbers
@@ -299,6 +305,61 @@ def saved_local_class():
     torch.save(Net(), io.BytesIO())
 
 
+@contextlib.contextmanager
+def one_process():
+    """Make a group of one process, and take it down."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def group_twice():
+    with one_process():
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+
+
+def wrapped(model, use=bool):
+    with one_process():
+        use(DistributedDataParallel(model))
+
+
+def alone_at_the_meeting_point():
+    timeout = dt.timedelta(seconds=1)
+    dist.TCPStore("127.0.0.1", 0, world_size=2, is_master=True, timeout=timeout)
+
+
+def nobody_at_the_meeting_point():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    timeout = dt.timedelta(seconds=1)
+    dist.TCPStore("127.0.0.1", port, is_master=False, timeout=timeout)
+
+
+class Lengthless(Dataset):
+    """Give samples, but not their number."""
+
+    def __getitem__(self, index):
+        return index
+
+
+class Empty(Dataset):
+    """Say how many samples there are, and give none."""
+
+    def __len__(self):
+        return 3
+
+
+def tf32_mixed():
+    settings = torch.backends.cuda.matmul
+    settings.fp32_precision = "tf32"
+    try:
+        _ = settings.allow_tf32
+    finally:
+        settings.fp32_precision = "none"
+
+
 MISTAKES = {
     "no_grad": ("no-grad-fn", lambda: output().detach().sum().backward()),
     "argmax": ("no-grad-fn", lambda: output().argmax(1).float().mean().backward()),
@@ -507,6 +568,26 @@ MISTAKES = {
     "a random state on another device": (
         "rng-state-moved",
         lambda: torch.set_rng_state(torch.get_rng_state().to("meta")),
+    ),
+    "a group made twice": ("dist-init-twice", group_twice),
+    "DDP of nothing": ("ddp-wrapper", lambda: wrapped(nn.ReLU())),
+    "an attribute of DDP": ("ddp-wrapper", lambda: wrapped(layer(), lambda m: m.predict)),
+    "a rank that does not come": ("rendezvous-failed", alone_at_the_meeting_point),
+    "no meeting point": ("rendezvous-failed", nobody_at_the_meeting_point),
+    "no length, shuffled": (
+        "dataset-incomplete",
+        lambda: DataLoader(Lengthless(), shuffle=True),
+    ),
+    "no length": ("dataset-incomplete", lambda: next(iter(DataLoader(Lengthless())))),
+    "no sample": ("dataset-incomplete", lambda: next(iter(DataLoader(Empty())))),
+    "a loader with an index": ("dataset-incomplete", lambda: DataLoader([1, 2])[0]),
+    "parts that do not add up": ("dataset-split", lambda: random_split(range(7), [5, 1])),
+    "an empty part": ("dataset-split", lambda: random_split(range(3), [0.9, 0.1])),
+    "an empty dataset": ("dataset-split", lambda: DataLoader([], shuffle=True)),
+    "TF32 in two ways": ("tf32-mixed", tf32_mixed),
+    "an unknown precision": (
+        "tf32-mixed",
+        lambda: torch.set_float32_matmul_precision("fast"),
     ),
     "trace": ("torchscript-deprecated", lambda: torch.jit.trace(torch.sin, torch.ones(3))),
 }
