@@ -114,7 +114,7 @@ WORDINGS = [
         "RuntimeError: Timed out initializing process group in store based barrier on rank: 0, for key: store_based_barrier_key:1 (world_size=2, worker_count=1, timeout=0:30:00)",
     ),
     (
-        "nccl-timeout",
+        "rendezvous-failed",
         "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 1/2 clients joined.",
     ),
     (
