@@ -12,6 +12,8 @@ ROOT = HERE.parent
 BUILD = Path(os.environ.get("DOCS_BUILD_DIR", ROOT / "build"))
 sys.path[:0] = [str(HERE / "_ext"), str(ROOT / "src")]
 
+from language_links import SITE_URL  # noqa: E402  (the line above comes first)
+
 # -- Language -------------------------------------------------------------------
 # https://www.sphinx-doc.org/en/master/usage/advanced/intl.html
 # An environment variable and not `-D language=`, so that other settings can depend on it.
@@ -33,8 +35,7 @@ if language not in guide_languages:
 project = "torchguide 中文指南" if ZH else "torchguide"
 author = "The torchguide authors"
 project_copyright = "The torchguide authors, CC BY 4.0"
-# the published address; the reserved name says that a local build has none
-guide_site_url = os.environ.get("DOCS_SITE_URL", "https://torchguide.example/")
+guide_site_url = SITE_URL
 nitpicky = True
 numfig = True
 extensions = [

@@ -29,7 +29,8 @@ sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 from filelock import FileLock, Timeout  # noqa: E402  (the line above comes first)
 
 from build_processes import end_with, wait_for_the_last_build  # noqa: E402
-from language_links import LANGUAGES, write_root_page  # noqa: E402
+from language_links import LANGUAGES, SITE_URL, write_root_page  # noqa: E402
+from site_files import write_not_found_page, write_sitemap  # noqa: E402
 from site_stamp import Stamp  # noqa: E402
 
 BUILD = Path(os.environ.get("DOCS_BUILD_DIR", ROOT / "build"))
@@ -279,6 +280,8 @@ def main(argv: list[str] | None = None) -> int:
             code = build(languages)
         if all(Language(each, site, jobs).stands for each in LANGUAGES):
             write_root_page(site)
+            write_not_found_page(site, SITE_URL)
+            write_sitemap(site, SITE_URL)
         for language in languages:
             if language.ended:
                 print(f"{language.code}: {language.ended - language.started:.1f} s, {language.out}")

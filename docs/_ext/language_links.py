@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
     from sphinx.config import Config
     from sphinx.util.typing import ExtensionMetadata
 
-__all__ = ["LANGUAGES", "LanguageLink", "language_links", "write_root_page"]
+__all__ = ["LANGUAGES", "SITE_URL", "LanguageLink", "language_links", "write_root_page"]
 
 # Sphinx's name of the language -> folder of the site, the language's own name of itself
 LANGUAGES = {"en": ("en", "English"), "zh_CN": ("zh-cn", "简体中文")}
 TEMPLATES = Path(__file__).parent.parent / "_templates"
+# the published address; the reserved name says that a local build has none
+SITE_URL = os.environ.get("DOCS_SITE_URL", "https://torchguide.example/")
 
 
 class LanguageLink(TypedDict):
