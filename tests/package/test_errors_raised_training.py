@@ -21,6 +21,8 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.func import vmap
 from torch.nn.functional import binary_cross_entropy
 from torch.nn.parallel import DistributedDataParallel
@@ -325,6 +327,13 @@ def wrapped(model, use=bool):
         use(DistributedDataParallel(model))
 
 
+def divided(use):
+    with one_process():
+        model = layer()
+        fully_shard(model, mesh=init_device_mesh("cpu", (1,)))
+        use(model)
+
+
 def alone_at_the_meeting_point():
     timeout = dt.timedelta(seconds=1)
     dist.TCPStore("127.0.0.1", 0, world_size=2, is_master=True, timeout=timeout)
@@ -570,6 +579,10 @@ MISTAKES = {
         lambda: torch.set_rng_state(torch.get_rng_state().to("meta")),
     ),
     "a group made twice": ("dist-init-twice", group_twice),
+    "a part and a whole tensor": (
+        "dtensor-mixed",
+        lambda: divided(lambda m: torch.dist(m.weight, torch.zeros(3, 2))),
+    ),
     "DDP of nothing": ("ddp-wrapper", lambda: wrapped(nn.ReLU())),
     "an attribute of DDP": ("ddp-wrapper", lambda: wrapped(layer(), lambda m: m.predict)),
     "a rank that does not come": ("rendezvous-failed", alone_at_the_meeting_point),
