@@ -88,6 +88,13 @@ def test_chinese_texts_are_chinese_and_english_texts_are_not():
             assert not han.search(entry.data[name]["en"]), (entry.id, name)
 
 
+def test_code_is_the_same_in_both_languages_and_so_has_no_words_in_its_comments():
+    for entry in load().entries:
+        for answer in (entry.data, *entry.data.get("cases", ())):
+            for line in answer.get("code", ()):
+                assert not re.search(r"#.*[a-z]{3}", line), (entry.id, line)
+
+
 def test_the_wheels_named_for_a_gpu_and_a_driver_are_those_of_the_facts():
     wheels = {(wheel.variant, wheel.last) for wheel in table(Wheel)}
     newest = max((wheel.last for wheel in table(Wheel)), key=lambda v: [*map(int, v.split("."))])
