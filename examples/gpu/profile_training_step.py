@@ -19,7 +19,7 @@ os.environ["KINETO_LOG_LEVEL"] = "99"  # the profiler's own messages
 
 import torch
 from torch import nn
-from torch.profiler import record_function
+from torch.profiler import profile, record_function, supported_activities
 
 from torchguide.devices import best_device
 
@@ -36,8 +36,6 @@ print("device:", device)
 # -----------------
 #
 # One step runs before the record, since the first one allocates memory and the optimizer's state.
-from torch.profiler import profile, supported_activities
-
 PARTS = ("forward", "backward", "update")
 
 
