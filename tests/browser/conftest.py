@@ -88,9 +88,7 @@ def new_context(chromium):
     contexts = []
 
     def make(**options):
-        # The driver waits by evaluating text, which the pages' own policy forbids. test_pages.py
-        # visits every page under the policy, and test_policy.py uses what runs scripts.
-        context = chromium.new_context(**({"viewport": DESKTOP, "bypass_csp": True} | options))
+        context = chromium.new_context(**({"viewport": DESKTOP} | options))
         context.set_default_timeout(5_000)
         contexts.append(context)
         return context

@@ -5,12 +5,6 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.fixture
-def strict(new_context):
-    """A browser that keeps the policy, unlike those of the other tests."""
-    return new_context(bypass_csp=False).new_page()
-
-
 REFUSED = """address => new Promise((done) => {
   const refused = [];
   document.addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
@@ -22,25 +16,25 @@ REFUSED = """address => new Promise((done) => {
 
 
 @pytest.mark.parametrize("name", ["en/tensors/views.html", "zh-cn/search.html"])
-def test_a_browser_would_refuse_another_host(strict, address, name):
-    strict.goto(f"{address}/{name}", wait_until="domcontentloaded")
+def test_a_browser_would_refuse_another_host(page, address, name):
+    page.goto(f"{address}/{name}", wait_until="domcontentloaded")
     other = "http://localhost:9"  # another host than 127.0.0.1; nobody listens there
-    assert strict.evaluate(REFUSED, other) == ["connect-src", "img-src"]
+    assert page.evaluate(REFUSED, other) == ["connect-src", "img-src"]
 
 
 @pytest.mark.parametrize("folder", ["en", "zh-cn"])
-def test_the_decoder_answers_under_the_policy(strict, address, folder):
-    strict.goto(f"{address}/{folder}/troubleshooting/decoder.html")
-    strict.locator(".decoder-text").fill("CUDA error: device-side assert triggered")
-    strict.locator(".decoder-answer").first.wait_for()
+def test_the_decoder_answers_under_the_policy(page, address, folder):
+    page.goto(f"{address}/{folder}/troubleshooting/decoder.html")
+    page.locator(".decoder-text").fill("CUDA error: device-side assert triggered")
+    page.locator(".decoder-answer").first.wait_for()
 
 
 @pytest.mark.parametrize("folder", ["en", "zh-cn"])
-def test_the_search_answers_under_the_policy(strict, address, folder):
-    strict.goto(f"{address}/{folder}/search.html?q=autograd")
-    strict.locator("#search-results ul.search > li > a").first.wait_for()
+def test_the_search_answers_under_the_policy(page, address, folder):
+    page.goto(f"{address}/{folder}/search.html?q=autograd")
+    page.locator("#search-results ul.search > li > a").first.wait_for()
 
 
-def test_a_copy_on_a_disk_works_under_the_policy(strict, site):
-    strict.goto(f"{(site / 'zh-cn' / 'search.html').as_uri()}?q=视图")
-    strict.locator("#search-results ul.search > li > a").first.wait_for()
+def test_a_copy_on_a_disk_works_under_the_policy(page, site):
+    page.goto(f"{(site / 'zh-cn' / 'search.html').as_uri()}?q=视图")
+    page.locator("#search-results ul.search > li > a").first.wait_for()
