@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-
 REFUSED = """address => new Promise((done) => {
   const refused = [];
   document.addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
